@@ -41,7 +41,14 @@ class ModelNotFoundError(MenuraError, code="model_not_found", http_status=404, e
 
 
 class UnsupportedError(MenuraError, code="unsupported", http_status=400, exit_code=4):
-    """The model cannot do what was asked; the message names one that can, where one is known."""
+    """The model cannot do what was asked; the message names one that can, where one is known.
+
+    `needs` is the missing ability in one word: a language, `clone`, `instruct`, `design`.
+    """
+
+    def __init__(self, message: str, *, param: str | None = None, needs: str = "") -> None:
+        super().__init__(message, param=param)
+        self.needs = needs
 
 
 class PartlyDoneError(MenuraError, code="partly_done", http_status=500, exit_code=5):

@@ -1,0 +1,282 @@
+"""The one door to Menura: load a model, then speak, stream, or make a voice."""
+
+import os
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+
+from menura import models, settings
+from menura.audio.decode import decode
+from menura.audio.encoders import Tags, format_for, open_file
+from menura.engines import registry
+from menura.engines.contract import (
+    Capability,
+    Delivery,
+    Engine,
+    EngineSpec,
+    LoadArguments,
+    PresetVoice,
+    Prompt,
+)
+from menura.errors import InvalidValueError, UnsupportedError
+from menura.planning import SpeechPlan, plan, who_can
+from menura.runtime.scheduler import Delivered, Job, Jobs, run
+from menura.runtime.worker import TurnTaking
+from menura.speech import FloatArray, Reference, Speech, SpeechRequest, Voice
+from menura.streams import SpeechStream, checked_words, first_frame_on
+from menura.takes import Take
+from menura.text.plan import Pauses
+
+Clip = str | os.PathLike[str] | bytes | FloatArray | Reference
+
+
+def load(
+    name_or_folder: str | os.PathLike[str] | None = None,
+    *,
+    device: str | None = None,
+    precision: str | None = None,
+    threads: int | None = None,
+    **engine_arguments: object,
+) -> "TTS":
+    """The loaded model: the built-in voice, or the one of this name, hub id or folder.
+
+    Arguments that are None come from the settings, whose own defaults are `auto`. Nothing is
+    downloaded.
+
+    Raises: ModelNotFoundError: it is not on this machine (the message names the command that
+        brings it); EngineNotInstalledError; ModelFilesError; InvalidValueError; SettingsError.
+    """
+    flags = {"device": device, "precision": precision, "threads": threads}
+    chosen = settings.load(flags)
+    found = models.resolve(name_or_folder or chosen.default_model)
+    engine = registry.engine_class(_engine_name(found)).load(
+        found.folder,
+        LoadArguments(
+            device=chosen.device,
+            precision=chosen.precision,
+            threads=chosen.threads,
+            extra={**found.arguments, **engine_arguments},
+        ),
+    )
+    return TTS(engine, chosen)
+
+
+def describe(name_or_folder: str | os.PathLike[str] | None = None) -> EngineSpec:
+    """What a model is and can do, without loading its weights. Raises: as `load`."""
+    found = models.resolve(name_or_folder or settings.load().default_model)
+    return registry.engine_class(_engine_name(found)).describe(found.folder, found.arguments)
+
+
+def _engine_name(found: models.ResolvedModel) -> str:
+    if found.known is not None:
+        return found.known.engine
+    assert found.folder is not None
+    return registry.recognise(found.folder)
+
+
+class TTS:
+    """A loaded model. Several threads may use it; they take turns, step by step."""
+
+    def __init__(self, engine: Engine, chosen: settings.Settings) -> None:
+        self.engine = engine
+        self.settings = chosen
+        self._lock = Lock()
+
+    @property
+    def spec(self) -> EngineSpec:
+        """What the model is and can do."""
+        return self.engine.spec
+
+    def voices(self) -> tuple[PresetVoice, ...]:
+        """The model's preset voices with their languages."""
+        return self.spec.voices
+
+    def voice(
+        self,
+        clip: Clip,
+        *,
+        transcript: str | None = None,
+        mode: str = "auto",
+        rate_hz: int | None = None,
+    ) -> Voice:
+        """A voice that speaks like the clip: a file, its bytes, a Reference, or samples [n].
+
+        Raises: UnsupportedError: the model cannot clone; UnreadableAudioError; AudioTooLargeError;
+            InvalidValueError: samples without `rate_hz`.
+        """
+        if Capability.CLONE not in self.spec.capabilities:
+            raise UnsupportedError(
+                f"{self.spec.model!r} cannot speak like a recording." + who_can(Capability.CLONE),
+                param="voice",
+                needs=Capability.CLONE,
+            )
+        reference = _reference(clip, transcript, rate_hz)
+        label = Path(clip).stem if isinstance(clip, (str, os.PathLike)) else "clip"
+        with self._lock:
+            return Voice(label, self.engine.encode_voice(reference, mode))
+
+    def plan(self, request: SpeechRequest) -> SpeechPlan:
+        """How a request would be spoken, without speaking it. Raises: as `speak`."""
+        return plan(self._with_defaults(request), self.spec, pauses_of(self.settings))
+
+    def speak(  # noqa: PLR0913 - the public keywords
+        self,
+        text: str,
+        *,
+        voice: str | Voice | None = None,
+        language: str | None = None,
+        instruct: str | None = None,
+        seed: int | None = None,
+        speed: float = 1.0,
+        split: bool = True,
+        strict: bool = True,
+        **options: object,
+    ) -> Speech:
+        """The whole speech. `options` are the engine's own (`tts.spec.options.facts()`).
+
+        Raises: NothingToSpeakError; InvalidValueError; UnsupportedError; NumericsError.
+        """
+        request = SpeechRequest(
+            text, voice, language, instruct, seed, speed, split, strict, options
+        )
+        [speech] = self.speak_many([request])
+        if speech.error is not None:
+            raise speech.error
+        return speech
+
+    def stream(  # noqa: PLR0913 - the public keywords
+        self,
+        text: str | Iterable[str],
+        *,
+        voice: str | Voice | None = None,
+        language: str | None = None,
+        instruct: str | None = None,
+        seed: int | None = None,
+        speed: float = 1.0,
+        split: bool = True,
+        strict: bool = True,
+        **options: object,
+    ) -> SpeechStream:
+        """The speech's chunks as they are made; the same samples as `speak`.
+
+        A text that comes in pieces, such as a language model's words, is spoken while it comes by
+        the models that can. Closing the stream stops the work at once.
+
+        Raises: as `speak`; what fails later is raised from the stream.
+        """
+        whole = text if isinstance(text, str) else ""
+        request = SpeechRequest(
+            whole, voice, language, instruct, seed, speed, split, strict, options
+        )
+        if isinstance(text, str):
+            return self._stream(self.plan(request), None)
+        if not self.spec.streams_text:
+            raise UnsupportedError(
+                f"{self.spec.model!r} needs the whole text before it speaks: join the pieces first."
+                + who_can(Capability.STREAM_TEXT),
+                param="text",
+                needs=Capability.STREAM_TEXT,
+            )
+        request = self._with_defaults(request)
+        planned = plan(request, self.spec, pauses_of(self.settings), words=True)
+        return self._stream(planned, checked_words(text, self.spec))
+
+    def speak_many(self, requests: Sequence[SpeechRequest]) -> list[Speech]:
+        """A speech for each request, in their order; they run together as rows of one decoder.
+
+        Every request is checked before the first is spoken. One that fails while it is spoken has
+        `error` set; the others are not touched by it.
+
+        Raises: as `speak`, for what is wrong with a request before it is spoken.
+        """
+        plans = [self.plan(request) for request in requests]
+        takes = [Take(planned, self.spec, keep=True) for planned in plans]
+        jobs = Jobs()
+        for planned, take in zip(plans, takes, strict=True):
+            jobs.submit(self._jobs_of(planned, take, Delivery()))
+        for delivered in self._loop(jobs, sum(len(planned.segments) for planned in plans)):
+            for _ in takes[delivered.request].add(delivered):
+                pass
+        return [take.speech(save) for take in takes]
+
+    def _stream(self, planned: SpeechPlan, words: Iterator[str] | None) -> SpeechStream:
+        take = Take(planned, self.spec, keep=False)
+        segments = self._jobs_of(planned, take, first_frame_on(planned))
+        jobs = Jobs()
+        jobs.submit(segments, None if words is None else take.hear(words))
+        return SpeechStream(take, self._loop(jobs, len(segments)))
+
+    def _jobs_of(self, planned: SpeechPlan, take: Take, delivery: Delivery) -> list[Job]:
+        """The loop's jobs for a plan: one for each segment, or one whose words come later."""
+        texts = [segment.text for segment in planned.segments] or [None]
+        take.applied.update(self.engine.applied)
+        return [
+            Job(
+                segment=index,
+                build=partial(self._build_prompt, text, planned, take),
+                noise=self.engine.noise(planned.seed_of(index)),
+                delivery=delivery,
+            )
+            for index, text in enumerate(texts)
+        ]
+
+    def _loop(self, jobs: Jobs, n_jobs: int) -> Generator[Delivered, None, None]:
+        """The one loop over a decoder of this model with as many rows as pay."""
+        with self._lock:
+            decoder = self.engine.decoder(max(1, min(n_jobs, self.spec.max_rows)))
+        return run(TurnTaking(decoder, self._lock), jobs)
+
+    def _build_prompt(self, text: str | None, planned: SpeechPlan, take: Take) -> Prompt:
+        prompt = self.engine.build_prompt(text, planned.manner)
+        take.applied.update(prompt.applied)
+        return prompt
+
+    def _with_defaults(self, request: SpeechRequest) -> SpeechRequest:
+        """The request with the settings' default voice, where it is this model's."""
+        is_default = self.spec.model == self.settings.default_model
+        if request.voice is None and self.settings.default_voice and is_default:
+            return replace(request, voice=self.settings.default_voice)
+        return request
+
+
+def save(speech: Speech, path: Path) -> None:
+    """Nothing; the speech stands in the file, in the format of its ending, marked as synthetic.
+
+    Raises: InvalidValueError: the ending names no format; OutputError: it cannot be written.
+    """
+    audio_format = format_for(path)
+    with open_file(path, audio_format, speech.sample_rate_hz, tags_of(speech.applied)) as encoder:
+        encoder.write(speech.samples)
+
+
+def tags_of(applied: dict[str, object], *, mark: bool = True) -> Tags:
+    """The tags of a file: who speaks, and that the speech is synthetic."""
+    voice = applied.get("voice") or "voice"
+    return Tags(artist=f"{voice} ({applied.get('model')})", synthetic=mark)
+
+
+def pauses_of(chosen: settings.Settings) -> Pauses:
+    """The pauses between segments, from the settings."""
+    return Pauses(chosen.clause_pause_s, chosen.sentence_pause_s, chosen.paragraph_pause_s)
+
+
+def _reference(clip: Clip, transcript: str | None, rate_hz: int | None) -> Reference:
+    if isinstance(clip, Reference):
+        return clip
+    if not isinstance(clip, np.ndarray):
+        decoded = decode(clip)
+        return Reference(decoded.samples, decoded.sample_rate_hz, transcript)
+    if rate_hz is None:
+        raise InvalidValueError("samples need their rate: give rate_hz.", param="rate_hz")
+    samples = np.asarray(clip, np.float32)
+    if samples.ndim == 2:
+        samples = samples.mean(axis=int(np.argmin(samples.shape)), dtype=np.float32)
+    if samples.ndim != 1 or not np.isfinite(samples).all():
+        raise InvalidValueError(
+            f"the clip must be finite samples [n] or [n, channels], not {clip.shape}.", param="clip"
+        )
+    return Reference(samples, rate_hz, transcript)

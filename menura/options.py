@@ -1,0 +1,149 @@
+"""Options that are declared once: each is a field of one frozen dataclass.
+
+```python
+@dataclass(frozen=True)
+class GenerationOptions(Options):
+    top_k: int = option(50, minimum=0, help="Draw from the k likeliest codes; 0 means from all.")
+```
+
+Engines declare theirs so, and so do the settings. The command line, the server's schema, the page's
+form and the checks all read these fields.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self, get_type_hints
+
+from menura.errors import InvalidValueError, did_you_mean
+
+_FACTS = "menura option"
+_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+_WORDS = {"true": True, "yes": True, "on": True, "1": True}
+_WORDS |= {"false": False, "no": False, "off": False, "0": False}
+
+
+@dataclass(frozen=True)
+class OptionFacts:
+    """What is declared of one option: its bounds are inclusive, its unit is a word or empty."""
+
+    name: str
+    kind: type
+    default: object
+    optional: bool
+    minimum: float | None
+    maximum: float | None
+    choices: tuple[str, ...]
+    unit: str
+    help: str
+
+    def allowed(self) -> str:
+        """The allowed values in words, such as `a whole number of at least 1` or `one of: a, b`."""
+        if self.choices:
+            return f"one of: {', '.join(self.choices)}"
+        words = _NAMES[self.kind]
+        if self.minimum is not None and self.maximum is not None:
+            words += f" from {self.minimum:g} to {self.maximum:g}"
+        elif self.minimum is not None:
+            words += f" of at least {self.minimum:g}"
+        elif self.maximum is not None:
+            words += f" of at most {self.maximum:g}"
+        return words + (f" ({self.unit})" if self.unit else "")
+
+    def check(self, value: object) -> object:
+        """The value in the option's own type; text from a command line is read.
+
+        Raises: InvalidValueError: the value is of another type or out of range.
+        """
+        if value is None and self.optional:
+            return None
+        read = self._read(value)
+        if read is None or not self._in_range(read):
+            raise InvalidValueError(
+                f"{self.name}={value!r} is not allowed: it must be {self.allowed()}.",
+                param=self.name,
+            )
+        return read
+
+    def _read(self, value: object) -> bool | int | float | str | None:
+        if self.kind is bool:
+            return value if isinstance(value, bool) else _WORDS.get(str(value).lower())
+        if self.kind is str:
+            return value if isinstance(value, str) else None
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            return None
+        try:
+            number = float(value)
+            if self.kind is float:
+                return number
+            return int(value) if number.is_integer() else None
+        except (ValueError, OverflowError):
+            return None
+
+    def _in_range(self, value: bool | int | float | str) -> bool:
+        if isinstance(value, str):
+            return not self.choices or value in self.choices
+        if not math.isfinite(value):
+            return False
+        above = self.minimum is None or value >= self.minimum
+        return above and (self.maximum is None or value <= self.maximum)
+
+
+def option(
+    default: object,
+    *,
+    help: str,  # noqa: A002 - the word that every interface shows
+    minimum: float | None = None,
+    maximum: float | None = None,
+    choices: tuple[str, ...] = (),
+    unit: str = "",
+) -> Any:
+    """A dataclass field that declares one option; the bounds are inclusive."""
+    facts = {"minimum": minimum, "maximum": maximum, "choices": choices, "unit": unit, "help": help}
+    return field(default=default, metadata={_FACTS: facts})
+
+
+@dataclass(frozen=True)
+class Options:
+    """The base of every set of options; an engine without options uses it bare."""
+
+    @classmethod
+    def facts(cls) -> tuple[OptionFacts, ...]:
+        """The declared options, in the order of their declaration."""
+        hints = get_type_hints(cls)
+        return tuple(
+            _facts_of(entry, hints[entry.name])
+            for entry in dataclasses.fields(cls)
+            if _FACTS in entry.metadata
+        )
+
+    @classmethod
+    def parse(cls, given: Mapping[str, object]) -> Self:
+        """The options with the given values checked and the others at their defaults.
+
+        Raises: InvalidValueError: a name is unknown, or a value is not allowed.
+        """
+        facts = {entry.name: entry for entry in cls.facts()}
+        for name in given:
+            if name not in facts:
+                raise InvalidValueError(cls._unknown(name), param=name)
+        return cls(**{name: facts[name].check(value) for name, value in given.items()})
+
+    @classmethod
+    def _unknown(cls, name: str) -> str:
+        names = [entry.name for entry in cls.facts()]
+        known = f"the options are: {', '.join(names)}" if names else "this model has no options"
+        return f"there is no option {name!r} here; {known}.{did_you_mean(name, names)}"
+
+
+def _facts_of(entry: "dataclasses.Field[Any]", hint: Any) -> OptionFacts:
+    kinds = [kind for kind in getattr(hint, "__args__", (hint,)) if kind is not type(None)]
+    optional = len(kinds) < len(getattr(hint, "__args__", (hint,)))
+    return OptionFacts(
+        name=entry.name,
+        kind=kinds[0],
+        default=entry.default,
+        optional=optional,
+        **entry.metadata[_FACTS],
+    )

@@ -1,0 +1,128 @@
+"""From the loop's deliveries to audio: pace, pauses, places, and the finished speech."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from menura.audio.stretch import Stretch
+from menura.engines.contract import EngineSpec, RowStep
+from menura.errors import MenuraError
+from menura.planning import SpeechPlan
+from menura.runtime.scheduler import Delivered
+from menura.speech import (
+    AudioChunk,
+    FinishReason,
+    FloatArray,
+    Frames,
+    SegmentReport,
+    Speech,
+)
+
+_NO_SAMPLES = np.zeros(0, np.float32)
+
+
+class Take:
+    """One request's audio while it is made. Streamed and whole speech both come from here.
+
+    With `keep`, the audio is kept for `speech()`; without, only its places are noted.
+    """
+
+    def __init__(self, plan: SpeechPlan, spec: EngineSpec, *, keep: bool) -> None:
+        self.applied = dict(plan.applied)
+        self.error: MenuraError | None = None
+        self.segments: list[SegmentReport] = []
+        self._plan = plan
+        self._rate_hz = spec.sample_rate_hz
+        self._keep = keep
+        self._kept: list[FloatArray] = []
+        self._frames: list[Frames] = []
+        self._stretch: Stretch | None = None
+        self._words: list[str] = []
+        self._n_samples = 0
+        self._segment_start = 0
+
+    @property
+    def finish(self) -> FinishReason:
+        """How it ended: the worst of its segments, or `cancelled` while some are missing."""
+        if self.error is not None:
+            return FinishReason.ERROR
+        if len(self.segments) < max(len(self._plan.segments), 1):
+            return FinishReason.CANCELLED
+        reasons = {report.finish for report in self.segments}
+        return FinishReason.LENGTH if FinishReason.LENGTH in reasons else FinishReason.STOP
+
+    def hear(self, words: Iterable[str]) -> Iterator[str]:
+        """The words as they come, noted for the segment's report."""
+        for piece in words:
+            self._words.append(piece)
+            yield piece
+
+    def add(self, delivered: Delivered) -> Iterator[AudioChunk]:
+        """The chunk that a delivery makes; none where nothing is to be heard yet."""
+        step = delivered.step
+        if step.frames is not None:
+            self._frames.append(step.frames)
+        if step.finish is FinishReason.ERROR:
+            self.error = step.error or MenuraError("the model gave an error without a reason.")
+            return
+        samples = self._paced(step)
+        ends = step.finish is not None
+        if ends:
+            samples = self._end_segment(delivered.segment, step.finish, samples)
+        if len(samples) == 0 and not ends:
+            return
+        self._n_samples += len(samples)
+        if ends:
+            self._segment_start = self._n_samples
+        if self._keep:
+            self._kept.append(samples)
+        yield AudioChunk(samples, self._rate_hz, delivered.segment, is_final=ends)
+
+    def speech(self, writer: Callable[[Speech, Path], None]) -> Speech:
+        """The finished speech. Its audio is there only with `keep`."""
+        return Speech(
+            samples=np.concatenate(self._kept) if self._kept else _NO_SAMPLES,
+            sample_rate_hz=self._rate_hz,
+            frames=np.concatenate(self._frames) if self._frames else None,
+            segments=tuple(self.segments),
+            finish=self.finish,
+            applied=self.applied,
+            error=self.error,
+            writer=writer,
+        )
+
+    def _paced(self, step: RowStep) -> FloatArray:
+        """The step's samples at the asked pace; the stretcher starts afresh for each segment."""
+        samples = _NO_SAMPLES if step.samples is None else step.samples
+        if self._plan.stretch == 1.0:
+            return samples
+        if self._stretch is None:
+            self._stretch = Stretch(self._plan.stretch, self._rate_hz)
+        samples = self._stretch.write(samples)
+        if step.finish is not None:
+            samples = np.concatenate([samples, self._stretch.close()])
+            self._stretch = None
+        return samples
+
+    def _end_segment(
+        self, index: int, finish: FinishReason | None, samples: FloatArray
+    ) -> FloatArray:
+        """The segment's last samples with the pause after it; its place is noted."""
+        assert finish is not None
+        planned = self._plan.segments[index] if self._plan.segments else None
+        words = "".join(self._words)
+        self.segments.append(
+            SegmentReport(
+                text=planned.text if planned else words,
+                start=planned.start if planned else 0,
+                end=planned.end if planned else len(words),
+                sample_start=self._segment_start,
+                sample_end=self._n_samples + len(samples),
+                seed=self._plan.seed_of(index),
+                finish=finish,
+            )
+        )
+        pause_s = planned.pause_s / self._plan.speed if planned else 0.0
+        pause = np.zeros(round(pause_s * self._rate_hz), np.float32)
+        return np.concatenate([samples, pause]) if len(pause) else samples
