@@ -9,14 +9,17 @@ from threading import Lock
 
 import numpy as np
 
-from menura import models, settings
+from menura import __version__, catalogue, models, settings
 from menura.audio.decode import decode
-from menura.audio.encoders import Tags, format_for, open_file
+from menura.audio.encoders import open_file
+from menura.audio.formats import format_for
+from menura.audio.tags import Tags, synthetic_mark
 from menura.engines import registry
 from menura.engines.contract import (
     Capability,
     Delivery,
     Engine,
+    EngineClass,
     EngineSpec,
     LoadArguments,
     PresetVoice,
@@ -52,8 +55,8 @@ def load(
     """
     flags = {"device": device, "precision": precision, "threads": threads}
     chosen = settings.load(flags)
-    found = models.resolve(name_or_folder or chosen.default_model)
-    engine = registry.engine_class(_engine_name(found)).load(
+    engine_class, found = _find(name_or_folder or chosen.default_model)
+    engine = engine_class.load(
         found.folder,
         LoadArguments(
             device=chosen.device,
@@ -67,15 +70,38 @@ def load(
 
 def describe(name_or_folder: str | os.PathLike[str] | None = None) -> EngineSpec:
     """What a model is and can do, without loading its weights. Raises: as `load`."""
-    found = models.resolve(name_or_folder or settings.load().default_model)
-    return registry.engine_class(_engine_name(found)).describe(found.folder, found.arguments)
+    engine_class, found = _find(name_or_folder or settings.load().default_model)
+    return engine_class.describe(found.folder, found.arguments)
 
 
-def _engine_name(found: models.ResolvedModel) -> str:
-    if found.known is not None:
-        return found.known.engine
-    assert found.folder is not None
-    return registry.recognise(found.folder)
+def _find(name_or_folder: str | os.PathLike[str]) -> tuple[EngineClass, models.ResolvedModel]:
+    """The model on this machine and the class that loads it; the engine is asked for first."""
+    known = catalogue.lookup(os.fspath(name_or_folder))
+    if known is not None:
+        registry.engine_class(known.engine)  # nobody should pull gigabytes to learn that it lacks
+    found = models.resolve(name_or_folder)
+    if found.known is not None or found.folder is None:
+        name = found.known.engine if found.known is not None else found.name
+    else:
+        name = registry.recognise(found.folder)
+    return registry.engine_class(name), found
+
+
+def preview(
+    request: SpeechRequest, spec: EngineSpec, chosen: settings.Settings | None = None
+) -> SpeechPlan:
+    """How a request would be spoken by the model that `describe` gave. Raises: as `TTS.speak`."""
+    chosen = chosen or settings.load()
+    return plan(_with_default_voice(request, spec, chosen), spec, pauses_of(chosen))
+
+
+def _with_default_voice(
+    request: SpeechRequest, spec: EngineSpec, chosen: settings.Settings
+) -> SpeechRequest:
+    """The request with the settings' default voice, where it is this model's."""
+    if request.voice is None and chosen.default_voice and spec.model == chosen.default_model:
+        return replace(request, voice=chosen.default_voice)
+    return request
 
 
 class TTS:
@@ -121,7 +147,7 @@ class TTS:
 
     def plan(self, request: SpeechRequest) -> SpeechPlan:
         """How a request would be spoken, without speaking it. Raises: as `speak`."""
-        return plan(self._with_defaults(request), self.spec, pauses_of(self.settings))
+        return preview(request, self.spec, self.settings)
 
     def speak(  # noqa: PLR0913 - the public keywords
         self,
@@ -181,7 +207,7 @@ class TTS:
                 param="text",
                 needs=Capability.STREAM_TEXT,
             )
-        request = self._with_defaults(request)
+        request = _with_default_voice(request, self.spec, self.settings)
         planned = plan(request, self.spec, pauses_of(self.settings), words=True)
         return self._stream(planned, checked_words(text, self.spec))
 
@@ -201,7 +227,8 @@ class TTS:
         for delivered in self._loop(jobs, sum(len(planned.segments) for planned in plans)):
             for _ in takes[delivered.request].add(delivered):
                 pass
-        return [take.speech(save) for take in takes]
+        writer = partial(save, mark=self.settings.mark)
+        return [take.speech(writer) for take in takes]
 
     def _stream(self, planned: SpeechPlan, words: Iterator[str] | None) -> SpeechStream:
         take = Take(planned, self.spec, keep=False)
@@ -235,28 +262,28 @@ class TTS:
         take.applied.update(prompt.applied)
         return prompt
 
-    def _with_defaults(self, request: SpeechRequest) -> SpeechRequest:
-        """The request with the settings' default voice, where it is this model's."""
-        is_default = self.spec.model == self.settings.default_model
-        if request.voice is None and self.settings.default_voice and is_default:
-            return replace(request, voice=self.settings.default_voice)
-        return request
 
-
-def save(speech: Speech, path: Path) -> None:
-    """Nothing; the speech stands in the file, in the format of its ending, marked as synthetic.
+def save(speech: Speech, path: Path, *, mark: bool) -> None:
+    """Nothing; the speech stands in the file, in the format of its ending.
 
     Raises: InvalidValueError: the ending names no format; OutputError: it cannot be written.
     """
-    audio_format = format_for(path)
-    with open_file(path, audio_format, speech.sample_rate_hz, tags_of(speech.applied)) as encoder:
+    tags = tags_of(speech.applied, mark=mark)
+    with open_file(path, format_for(path), speech.sample_rate_hz, tags) as encoder:
         encoder.write(speech.samples)
 
 
-def tags_of(applied: dict[str, object], *, mark: bool = True) -> Tags:
-    """The tags of a file: who speaks, and that the speech is synthetic."""
-    voice = applied.get("voice") or "voice"
-    return Tags(artist=f"{voice} ({applied.get('model')})", synthetic=mark)
+def tags_of(applied: dict[str, object], *, mark: bool) -> Tags:
+    """The tags of a file: who speaks, its licence if it has one, and that it is synthetic."""
+    model = str(applied["model"])
+    voice = str(applied["voice"] or model)
+    details = {"model": model, "voice": voice, "seed": str(applied["seed"])}
+    licence = str(applied.get("output_licence", ""))
+    return Tags(
+        artist=f"{voice} ({model})",
+        comment=f"Licence of this audio: {licence}" if licence else "",
+        synthetic=synthetic_mark(f"menura/{__version__}", **details) if mark else None,
+    )
 
 
 def pauses_of(chosen: settings.Settings) -> Pauses:

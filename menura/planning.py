@@ -138,4 +138,8 @@ def _applied(
         "dropped_characters": dropped,
     }
     cut = [index for index, segment in enumerate(segments) if segment.cut_inside_word]
-    return applied | ({"cut_inside_word": cut} if cut else {})
+    if cut:
+        applied["cut_inside_word"] = cut
+    if spec.output_licence:
+        applied["output_licence"] = spec.output_licence
+    return applied

@@ -11,7 +11,7 @@ from menura.planning import SpeechPlan, check_letters
 from menura.runtime.scheduler import Delivered
 from menura.speech import AudioChunk, FinishReason, SegmentReport
 from menura.takes import Take
-from menura.text.plan import speakable
+from menura.text.scripts import speakable
 
 
 class SpeechStream(Iterator[AudioChunk]):

@@ -62,7 +62,7 @@ class Jobs:
     def __init__(self, *, ahead: int = 4) -> None:
         self._ahead = ahead
         self._lines: dict[int, _Line] = {}
-        self._rows: dict[int, tuple[int, Job]] = {}
+        self._rows: dict[int, tuple[int, int]] = {}  # row: request and segment
         self._vacated: list[int] = []
         self._n_submitted = 0
 
@@ -98,7 +98,7 @@ class Jobs:
             line = self._lines[request]
             job = next(line.waiting)
             line.admitted += 1
-            self._rows[row] = (request, job)
+            self._rows[row] = (request, job.segment)
             yield row, job
 
     def _may_join(self, line: _Line) -> bool:
@@ -126,15 +126,15 @@ class Jobs:
 
     def settle(self, step: RowStep) -> list[Delivered]:
         """What may leave because of this step: its own audio, or audio that had to wait for it."""
-        request, job = self._rows[step.row]
-        line = self._lines.get(request)
-        if line is None:
-            return []
-        step = self._checked(step, line, job.segment)
+        if step.row not in self._rows or self._rows[step.row][0] not in self._lines:
+            return []  # a failure of its request, or a cancel, came earlier in the same step
+        request, segment = self._rows[step.row]
+        line = self._lines[request]
+        step = self._checked(step, line, segment)
         if step.finish is not None:
             del self._rows[step.row]
             self._vacated.append(step.row)
-        line.held.setdefault(job.segment, []).append(step)
+        line.held.setdefault(segment, []).append(step)
         leaving: list[Delivered] = []
         while steps := line.held.pop(line.next_segment, None):
             leaving += [Delivered(request, line.next_segment, held) for held in steps]

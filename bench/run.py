@@ -1,0 +1,141 @@
+"""Measures one case of `bench/cases` and keeps the result: `python bench/run.py CASE`.
+
+Every run of every side is a new process; the sides take turns, so that a noisy machine disturbs
+them alike. Wall and CPU seconds and peak memory are the operating system's own. Where a command
+prints a JSON object with `timings`, those are kept too.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from compare import table
+
+BENCH = Path(__file__).parent
+Figures = dict[str, float]
+
+
+def main() -> None:
+    """Measure the case that is named, print its table, write its result."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("case", choices=sorted(p.stem for p in (BENCH / "cases").glob("*.toml")))
+    parser.add_argument("--repeats", type=int, help="counted runs of each side")
+    parser.add_argument("--no-save", action="store_true", help="only print")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        result = measure(arguments.case, Path(folder), arguments.repeats)
+    sys.stdout.write(table(result) + "\n")
+    if not arguments.no_save:
+        day = datetime.date.today().isoformat()
+        path = BENCH / "results" / f"{arguments.case}-{day}.json"
+        path.write_text(json.dumps(result, indent=1) + "\n")
+        sys.stdout.write(f"kept in {path.relative_to(BENCH.parent)}\n")
+
+
+def measure(case: str, folder: Path, repeats: int | None) -> dict[str, object]:
+    """The result of a case: the machine, what installing took, and each side's runs."""
+    facts = tomllib.loads((BENCH / "cases" / f"{case}.toml").read_text())
+    install: Figures = {}
+    bin_folder = Path(sys.executable).parent
+    if facts.get("fresh_install"):
+        install = install_afresh(folder / "venv")
+        bin_folder = folder / "venv" / "bin"
+    words = {
+        "bin": str(bin_folder),
+        "tmp": str(folder),
+        "case": str(BENCH / "cases"),
+        "text": (BENCH / "cases" / "harvard.txt").read_text(),
+    }
+    sides = {name: side["command"] for name, side in facts["sides"].items()}
+    runs: dict[str, list[Figures]] = {name: [] for name in sides}
+    for turn in range((repeats or facts["repeats"]) + 1):
+        for name, command in sides.items():
+            figures = run_once([word.format_map(words) for word in command], folder)
+            if turn:  # the first turn fills the disk cache
+                runs[name].append(figures)
+    return {
+        "case": case,
+        "about": facts["about"],
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "machine": machine(),
+        "install": install,
+        "runs": runs,
+    }
+
+
+def install_afresh(venv: Path) -> Figures:
+    """Seconds and megabytes of `pip install .` in a new environment, pip itself left out."""
+    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    before = megabytes(venv)
+    start = time.perf_counter()
+    pip = [str(venv / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, str(BENCH.parent)], check=True)
+    return {"seconds": time.perf_counter() - start, "megabytes": megabytes(venv) - before}
+
+
+def megabytes(folder: Path) -> float:
+    """The size of all files below the folder."""
+    sizes = (p.lstat().st_size for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
+    return sum(sizes) / 1e6
+
+
+def run_once(command: list[str], folder: Path) -> Figures:
+    """The figures of one run of the command; it must succeed."""
+    environment = os.environ | {"MENURA_HOME": str(folder / "home"), "MENURA_SERVER": "off"}
+    with (folder / "stdout").open("w+b") as out:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL, env=environment)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall_s = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise SystemExit(f"{command} ended with {process.returncode}")
+        out.seek(0)
+        printed = out.read().decode()
+    figures = {
+        "wall_s": wall_s,
+        "cpu_s": usage.ru_utime + usage.ru_stime,
+        "peak_mb": usage.ru_maxrss / 1024,
+    }
+    if printed.startswith("{"):
+        figures |= {name: float(value) for name, value in json.loads(printed)["timings"].items()}
+    return figures
+
+
+def machine() -> Mapping[str, object]:
+    """What the figures were measured on."""
+    cpu = next(
+        (
+            line.partition(":")[2].strip()
+            for line in _lines("/proc/cpuinfo")
+            if "model name" in line
+        ),
+        platform.processor(),
+    )
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "load_before": os.getloadavg()[0],
+        "disk_free_gb": round(shutil.disk_usage(BENCH).free / 1e9),
+    }
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text().splitlines() if Path(path).exists() else []
+
+
+if __name__ == "__main__":
+    main()
