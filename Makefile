@@ -34,7 +34,7 @@ asr: $(VENV)/asr.done  ## the built-in voice is intelligible: transcribe it
 	$(PYTEST) -m asr
 
 bench: $(VENV)/base.done  ## measure CASE and print its table
-	$(BIN)/python bench/run.py $(CASE)
+	$(BIN)/python -m bench.run $(CASE)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Prints results of `bench/run.py` as tables: `python bench/compare.py RESULT.json ...`.
+"""Prints results of `bench.run` as tables: `python -m bench.compare RESULT.json ...`.
 
 The median of each figure with its lowest and highest, and the ratio of each side to the first one
 as the median of the ratios run by run.

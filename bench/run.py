@@ -1,4 +1,4 @@
-"""Measures one case of `bench/cases` and keeps the result: `python bench/run.py CASE`.
+"""Measures one case of `bench/cases` and keeps the result: `python -m bench.run CASE`.
 
 Every run of every side is a new process; the sides take turns, so that a noisy machine disturbs
 them alike. Wall and CPU seconds and peak memory are the operating system's own. Where a command
@@ -19,7 +19,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from compare import table
+from bench.compare import table
 
 BENCH = Path(__file__).parent
 Figures = dict[str, float]

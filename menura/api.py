@@ -225,8 +225,7 @@ class TTS:
         for planned, take in zip(plans, takes, strict=True):
             jobs.submit(self._jobs_of(planned, take, Delivery()))
         for delivered in self._loop(jobs, sum(len(planned.segments) for planned in plans)):
-            for _ in takes[delivered.request].add(delivered):
-                pass
+            takes[delivered.request].add(delivered)
         writer = partial(save, mark=self.settings.mark)
         return [take.speech(writer) for take in takes]
 
@@ -239,7 +238,7 @@ class TTS:
 
     def _jobs_of(self, planned: SpeechPlan, take: Take, delivery: Delivery) -> list[Job]:
         """The loop's jobs for a plan: one for each segment, or one whose words come later."""
-        texts = [segment.text for segment in planned.segments] or [None]
+        texts: list[str | None] = [segment.text for segment in planned.segments]
         take.applied.update(self.engine.applied)
         return [
             Job(
@@ -248,7 +247,7 @@ class TTS:
                 noise=self.engine.noise(planned.seed_of(index)),
                 delivery=delivery,
             )
-            for index, text in enumerate(texts)
+            for index, text in enumerate(texts or [None])
         ]
 
     def _loop(self, jobs: Jobs, n_jobs: int) -> Generator[Delivered, None, None]:

@@ -65,9 +65,11 @@ class SpeechStream(Iterator[AudioChunk]):
     ) -> Generator[AudioChunk, None, None]:
         with closing(deliveries):
             for delivered in deliveries:
-                yield from self._take.add(delivered)
+                chunk = self._take.add(delivered)
                 if self._take.error is not None:
                     raise self._take.error
+                if chunk is not None:
+                    yield chunk
 
 
 def first_frame_on(planned: SpeechPlan) -> Delivery:

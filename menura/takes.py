@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -58,33 +59,33 @@ class Take:
             self._words.append(piece)
             yield piece
 
-    def add(self, delivered: Delivered) -> Iterator[AudioChunk]:
-        """The chunk that a delivery makes; none where nothing is to be heard yet."""
+    def add(self, delivered: Delivered) -> AudioChunk | None:
+        """The chunk that a delivery makes, or None where nothing is to be heard yet."""
         step = delivered.step
-        if step.frames is not None:
-            self._frames.append(step.frames)
         if step.finish is FinishReason.ERROR:
             self.error = step.error or MenuraError("the model gave an error without a reason.")
-            return
+            return None
+        if self._keep and step.frames is not None:
+            self._frames.append(step.frames)
         samples = self._paced(step)
         ends = step.finish is not None
         if ends:
             samples = self._end_segment(delivered.segment, step.finish, samples)
         if len(samples) == 0 and not ends:
-            return
+            return None
         self._n_samples += len(samples)
-        if ends:
-            self._segment_start = self._n_samples
         if self._keep:
             self._kept.append(samples)
-        yield AudioChunk(samples, self._rate_hz, delivered.segment, is_final=ends)
+        if ends:
+            self._segment_start = self._n_samples
+        return AudioChunk(samples, self._rate_hz, delivered.segment, is_final=ends)
 
     def speech(self, writer: Callable[[Speech, Path], None]) -> Speech:
         """The finished speech. Its audio is there only with `keep`."""
         return Speech(
             samples=np.concatenate(self._kept) if self._kept else _NO_SAMPLES,
             sample_rate_hz=self._rate_hz,
-            frames=np.concatenate(self._frames) if self._frames else None,
+            frames=cast("Frames", np.concatenate(self._frames)) if self._frames else None,
             segments=tuple(self.segments),
             finish=self.finish,
             applied=self.applied,

@@ -37,6 +37,7 @@ from menura.errors import (
 )
 from menura.runtime.seeding import SeedNoise
 from menura.speech import Manner, Reference
+from menura.text.lines import blocks
 
 if TYPE_CHECKING:
     from hibari import Hibari
@@ -134,7 +135,7 @@ class BuiltinEngine:
                 param="text",
                 needs=Capability.STREAM_TEXT,
             )
-        spoken, simplified = _simplify(text)
+        spoken, simplified = _simplify(_unwrapped(text))
         options = manner.options
         if not (isinstance(options, config.GenerationOptions) and options.inline_phonemes):
             spoken = spoken.replace("](", "] (")
@@ -229,6 +230,12 @@ class BuiltinDecoder:
             )
             return RowStep(row, finish=FinishReason.ERROR, error=error)
         return RowStep(row, samples.astype(np.float32, copy=False), finish=FinishReason.STOP)
+
+
+def _unwrapped(text: str) -> str:
+    """The text with a line break only where it means something: the library pauses at each."""
+    lines = (text[block.start : block.end] for block in blocks(text))
+    return "\n".join(" ".join(line.split()) for line in lines)
 
 
 def _simplify(text: str) -> tuple[str, str]:

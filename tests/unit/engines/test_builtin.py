@@ -68,6 +68,20 @@ def test_a_long_text_is_its_segments_one_after_another(tts: menura.TTS, library:
         assert np.array_equal(samples, library(segment.text, seed=segment.seed))
 
 
+def test_hard_wrapped_prose_is_read_without_a_break_at_each_line(
+    tts: menura.TTS, library: Hibari
+) -> None:
+    wrapped = (
+        "The birch canoe slid on the smooth planks that had been laid by the\n"
+        "water long before anybody living there could remember who did so."
+    )
+    expected = library(wrapped.replace("\n", " "), seed=1)
+    assert np.array_equal(tts.speak(wrapped, seed=1).samples, expected)
+    assert not np.array_equal(library(wrapped, seed=1), expected)
+    verse = "Roses are red,\nViolets are blue."
+    assert tts.speak(verse, seed=1).segments[0].text == verse
+
+
 @pytest.mark.parametrize(
     ("text", "script", "model"),
     [

@@ -1,0 +1,49 @@
+import pytest
+
+from menura.text.cleaning import Dropped, clean
+
+
+def test_a_plain_text_is_left_alone() -> None:
+    assert clean(" Tab\tand\nnewline, ok. ") == (" Tab\tand\nnewline, ok. ", ())
+
+
+def test_letters_are_composed() -> None:
+    assert clean("Cafe\u0301 \u1100\u1161\u11a8") == ("Café 각", ())
+
+
+def test_removed_characters_are_reported_in_order_with_their_counts() -> None:
+    text, dropped = clean("\u202ea\x00b\u202e\ud83dc\x7f")
+
+    assert text == "abc"
+    assert dropped == (
+        Dropped("U+202E RIGHT-TO-LEFT OVERRIDE", 2),
+        Dropped("U+0000 CONTROL CHARACTER", 1),
+        Dropped("U+D83D LONE SURROGATE", 1),
+        Dropped("U+007F CONTROL CHARACTER", 1),
+    )
+
+
+def test_letters_are_composed_over_a_removed_character() -> None:
+    assert clean("e\x00\u0301")[0] == "é"
+
+
+@pytest.mark.parametrize("kept", ["\u200c", "\u200d", "\u00ad", "\ufe0f", "😄"])
+def test_what_shapes_letters_and_pictures_is_kept(kept: str) -> None:
+    assert clean(f"a{kept}b") == (f"a{kept}b", ())
+
+
+@pytest.mark.parametrize("code", [0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2066, 0x2069])
+def test_controls_of_direction_are_dropped(code: int) -> None:
+    text, dropped = clean(f"a{chr(code)}b")
+
+    assert text == "ab"
+    assert [entry.count for entry in dropped] == [1]
+
+
+@pytest.mark.parametrize("line_break", ["\r\n", "\r", "\x0b", "\x0c", "\x85", "\x1c", "\x1f"])
+def test_every_line_break_becomes_one_newline_and_no_words_are_glued(line_break: str) -> None:
+    assert clean(f"one{line_break}two") == ("one\ntwo", ())
+
+
+def test_two_line_breaks_stay_two() -> None:
+    assert clean("one\r\n\r\ntwo")[0] == "one\n\ntwo"
