@@ -8,7 +8,7 @@ TEXT ?= Hello from Menura.
 CASE ?= cold_start
 export TEXT
 
-.PHONY: say test check lint types fix asr bench clean
+.PHONY: say test check lint types fix slow asr bench clean
 .DEFAULT_GOAL := check
 
 say: $(VENV)/base.done  ## speak TEXT to hello.wav
@@ -29,6 +29,9 @@ types: $(VENV)/dev.done
 fix: $(VENV)/dev.done  ## format, and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+slow: $(VENV)/dev.done  ## the tests that take minutes
+	$(PYTEST) -m slow
 
 asr: $(VENV)/asr.done  ## the built-in voice is intelligible: transcribe it
 	$(PYTEST) -m asr
