@@ -165,7 +165,7 @@ _QWEN_MODELS = (
 )  # fmt: skip
 
 # Echo: 5,601,485,472 tensor bytes; its codec 1,870,857,736, of which 305 MB are rebuildable tables.
-_ECHO = KnownModel(
+ECHO = KnownModel(
     name="echo-tts-base",
     engine="echo-tts",
     description="speaks up to 30 s at once in the voice of a recording; not for commercial use",
@@ -231,7 +231,7 @@ _KNOWN: Mapping[str, KnownModel] = MappingProxyType({
             for voice, what, file, n_bytes, sha256 in _BUILTIN_VOICES
         ),
         *_QWEN_MODELS,
-        _ECHO,
+        ECHO,
     )
 })  # fmt: skip
 

@@ -16,6 +16,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test has its own settings, caches and hub; no test reaches a server of the user's."""
     monkeypatch.setenv("MENURA_HOME", str(tmp_path / "menura-home"))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("MENURA_SERVER", "off")
 
 

@@ -1,4 +1,4 @@
-"""A safetensors header comes back as it was written; nothing that is read can do worse than fail."""
+"""A safetensors header comes back as it was written; what is damaged can do no worse than fail."""
 
 import json
 import math

@@ -7,11 +7,13 @@ import functools
 import importlib.util
 import json
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from menura.engines.contract import EngineSpec, PresetVoice
-from menura.errors import EngineNotInstalledError
+from menura.errors import EngineNotInstalledError, InvalidValueError
 from menura.options import Options, option
 
 SAMPLE_RATE_HZ = 24_000
@@ -48,8 +50,31 @@ def alphabet() -> frozenset[str]:
     return frozenset(latin) | _SIGNS
 
 
-def spec(voice_files: dict[str, Path]) -> EngineSpec:
-    """The spec, with the voices that are on this machine: the packaged one and `voice_files`."""
+@dataclass(frozen=True)
+class Voices:
+    """The voices beside the packaged one that are on this machine, and which speaks by default."""
+
+    files: Mapping[str, Path]
+    default: str = DEFAULT_VOICE
+
+    @classmethod
+    def of(cls, extra: Mapping[str, object]) -> Self:
+        """What the arguments `voice_files` and `default_voice` say.
+
+        Raises: InvalidValueError: another argument, or one of another type.
+        """
+        for name in extra.keys() - {"voice_files", "default_voice"}:
+            message = f"{name!r} is not an argument of the built-in voice."
+            raise InvalidValueError(message, param=name)
+        files = extra.get("voice_files", {})
+        if not isinstance(files, Mapping):
+            raise InvalidValueError("voice_files must map names to files.", param="voice_files")
+        paths = {str(name): Path(str(path)) for name, path in files.items()}
+        return cls(paths, str(extra.get("default_voice", DEFAULT_VOICE)))
+
+
+def spec(here: Voices) -> EngineSpec:
+    """The spec; voices that are not on this machine are listed with the command for them."""
     table = json.loads((package_folder() / "assets" / "voices.json").read_text("utf-8"))
     voices = tuple(
         PresetVoice(
@@ -57,7 +82,7 @@ def spec(voice_files: dict[str, Path]) -> EngineSpec:
             languages=("english",),
             description=f"{facts['accent']} English, {facts['gender']}",
             missing=""
-            if facts.get("bundled") or name in voice_files
+            if facts.get("bundled") or name in here.files
             else f"bring it with: menura models pull builtin-{name}",
         )
         for name, facts in table.items()
@@ -70,7 +95,7 @@ def spec(voice_files: dict[str, Path]) -> EngineSpec:
         frame_rate_hz=None,
         languages=("english",),
         voices=voices,
-        default_voice=DEFAULT_VOICE,
+        default_voice=here.default,
         options=GenerationOptions,
         alphabet=alphabet(),
         native_speed=(0.5, 2.0),

@@ -29,7 +29,6 @@ from menura.engines.contract import (
     Words,
 )
 from menura.errors import (
-    InvalidValueError,
     ModelFilesError,
     NoAudioError,
     UnsupportedError,
@@ -58,10 +57,10 @@ class BuiltinPrompt(Prompt):
 class BuiltinEngine:
     """The built-in voice; each voice of the library is a small model, loaded when first used."""
 
-    def __init__(self, voice_files: dict[str, Path], threads: int) -> None:
-        self._voice_files = voice_files
+    def __init__(self, here: config.Voices, threads: int) -> None:
+        self._here = here
         self._threads = threads
-        self._spec = config.spec(voice_files)
+        self._spec = config.spec(here)
         self._voices: dict[str, Hibari] = {}
 
     @classmethod
@@ -72,9 +71,9 @@ class BuiltinEngine:
 
     @classmethod
     def describe(cls, folder: Path | None, extra: Mapping[str, object]) -> EngineSpec:
-        """The spec; `extra` may hold `voice_files`, the further voices on this machine."""
+        """The spec; `extra` is what `config.Voices.of` reads."""
         del folder
-        return config.spec(_voice_files(extra))
+        return config.spec(config.Voices.of(extra))
 
     @classmethod
     def load(cls, folder: Path | None, arguments: LoadArguments) -> "BuiltinEngine":
@@ -85,8 +84,9 @@ class BuiltinEngine:
         """
         del folder
         _check_arguments(arguments)
-        engine = cls(_voice_files(arguments.extra), arguments.threads or 1)
-        engine.library_voice(config.DEFAULT_VOICE)
+        here = config.Voices.of(arguments.extra)
+        engine = cls(here, arguments.threads or 1)
+        engine.library_voice(here.default)
         return engine
 
     @classmethod
@@ -139,7 +139,7 @@ class BuiltinEngine:
         options = manner.options
         if not (isinstance(options, config.GenerationOptions) and options.inline_phonemes):
             spoken = spoken.replace("](", "] (")
-        voice = manner.voice if isinstance(manner.voice, str) else config.DEFAULT_VOICE
+        voice = manner.voice if isinstance(manner.voice, str) else self._here.default
         applied = {"read_without_accent": simplified} if simplified else {}
         return BuiltinPrompt(text, applied, spoken=spoken, voice=voice, speed=manner.speed)
 
@@ -162,7 +162,7 @@ class BuiltinEngine:
             from hibari import Hibari  # noqa: PLC0415
             from hibari.voices import VOICES  # noqa: PLC0415
 
-            file = self._voice_files.get(name)
+            file = self._here.files.get(name)
             if file is None:
                 file = config.package_folder() / "assets" / VOICES[name]["file"]
             if not file.is_file():
@@ -252,19 +252,7 @@ def _base(letter: str) -> str:
     return base if all(c in config.alphabet() or not c.isalpha() for c in base) else ""
 
 
-def _voice_files(extra: Mapping[str, object]) -> dict[str, Path]:
-    files = extra.get("voice_files", {})
-    if not isinstance(files, Mapping):
-        raise InvalidValueError("voice_files must map voice names to files.", param="voice_files")
-    return {str(name): Path(str(path)) for name, path in files.items()}
-
-
 def _check_arguments(arguments: LoadArguments) -> None:
-    for name in arguments.extra:
-        if name != "voice_files":
-            raise InvalidValueError(
-                f"{name!r} is not an argument of the built-in voice.", param=name
-            )
     for param, value, allowed in (
         ("device", arguments.device, ("auto", "cpu")),
         ("precision", arguments.precision, ("auto", "exact", "int8")),

@@ -24,10 +24,11 @@ def by_soundfile(data: bytes) -> Decoded:
         return Decoded(np.concatenate([np.zeros(0, np.float32), *pieces]), file.samplerate)
 
 
-def by_av(data: bytes) -> Decoded:
+def by_av(data: bytes, container: str | None = None) -> Decoded:
+    """FFmpeg's samples; it cannot guess the container of a few mp3 frames without a file name."""
     pieces = [np.zeros(0, np.float32)]
     rate_hz = 0
-    with av.open(io.BytesIO(data), "r") as file:
+    with av.open(io.BytesIO(data), "r", format=container) as file:
         for frame in file.decode(audio=0):
             rate_hz = frame.sample_rate
             raw = frame.to_ndarray().reshape(-1)

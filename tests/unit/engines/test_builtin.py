@@ -169,10 +169,12 @@ def test_a_voice_file_is_used_where_it_is_here(library: Hibari) -> None:
     assert {v.name for v in engine.spec.voices if not v.missing} == {"heart", "fenrir"}
     samples = engine.library_voice("fenrir")("Hello.", seed=1)
     assert np.array_equal(samples, library("Hello.", seed=1))
+    extra = {"voice_files": {"fenrir": str(other)}, "default_voice": "fenrir"}
+    assert BuiltinEngine.describe(None, extra).default_voice == "fenrir"
 
 
 def test_a_voice_file_that_went_away_is_an_error_and_not_a_download(tmp_path: Path) -> None:
-    engine = BuiltinEngine({"emma": tmp_path / "gone.onnx"}, threads=1)
+    engine = BuiltinEngine(config.Voices({"emma": tmp_path / "gone.onnx"}), threads=1)
     with pytest.raises(ModelFilesError, match="menura models pull builtin-emma"):
         engine.library_voice("emma")
 

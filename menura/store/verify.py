@@ -1,0 +1,240 @@
+"""Whether a model's files are whole: present, sound, of the right size and with the right digest.
+
+A file's digest is compared with the strongest thing known of it, in this order: the catalogue's
+SHA-256; what was recorded when Menura pulled it; the digest by which the hub's cache names its
+content; the first digits of a SHA-256. Where nothing is known the report says so. A size in
+the catalogue is that of one publication: in a user's own folder, which may hold a variant, or
+beside a digest that is right, another size is a remark and no fault.
+"""
+
+import os
+import re
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from menura.catalogue import ExpectedFile
+from menura.errors import ModelFilesError
+from menura.store.records import FileHash, FileRecord, read_record
+from menura.store.resolve import Located, Source, builtin_voice_file, locate
+from menura.store.tensors import (
+    INDEX_ENDING,
+    Shapes,
+    compare_tensors,
+    header_problem,
+    index_problem,
+)
+
+_DIGEST = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """One file: what is wrong with it, and what is worth knowing. `sha256` is empty if unhashed."""
+
+    folder: Path
+    name: str
+    n_bytes: int
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    sha256: str = ""
+
+
+@dataclass(frozen=True)
+class VerifyReport:
+    """The verdict on a model, file by file."""
+
+    name: str
+    files: tuple[FileReport, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not any(file.problems for file in self.files)
+
+
+@dataclass(frozen=True)
+class VerifyProgress:
+    """How many bytes of the current file have been hashed."""
+
+    file: str
+    done_bytes: int
+    file_bytes: int
+
+
+@dataclass(frozen=True)
+class _Digest:
+    """A digest to compare with, and who said so; `is_whole` is False for first digits only."""
+
+    digest: str
+    whence: str
+    is_whole: bool = True
+
+    @property
+    def is_git_blob(self) -> bool:
+        return len(self.digest) == 40
+
+
+def verify(
+    name_or_folder: str | os.PathLike[str],
+    *,
+    full: bool = False,
+    expected_tensors: Sequence[Mapping[str, Shapes]] | None = None,
+) -> VerifyReport:
+    """The verdict on a model. Arguments and errors: as `verify_steps`."""
+    report: VerifyReport | None = None
+    for step in verify_steps(name_or_folder, full=full, expected_tensors=expected_tensors):
+        report = step if isinstance(step, VerifyReport) else report
+    assert report is not None
+    return report
+
+
+def verify_steps(
+    name_or_folder: str | os.PathLike[str],
+    *,
+    full: bool = False,
+    expected_tensors: Sequence[Mapping[str, Shapes]] | None = None,
+) -> Iterator[VerifyProgress | VerifyReport]:
+    """How far the check is, again and again, and at last the verdict.
+
+    Headers and sizes are always checked, digests where one is known. `full` hashes the other files
+    too, to show their SHA-256. `expected_tensors` holds, for each of the model's folders, weights
+    file -> tensor name -> shape, as its engine gives them.
+
+    Raises: ModelNotFoundError: nothing of the model is on this machine.
+    """
+    found = locate(name_or_folder)
+    reports: list[FileReport] = []
+    for file in _subjects(found):
+        report = yield from _check_file(file, full=full)
+        reports.append(report)
+    for copy, expected in zip(found.copies, expected_tensors or (), strict=False):
+        reports += [] if copy is None else _tensor_reports(copy.folder, expected)
+    absent = set(found.missing) - {report.name for report in reports}
+    reports += [FileReport(Path(), name, 0, ("all of it is missing",)) for name in sorted(absent)]
+    yield VerifyReport(found.name, tuple(reports))
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """One file to check, with all that is known of it."""
+
+    folder: Path
+    expected: ExpectedFile
+    recorded: FileRecord | None = None
+    is_users_own: bool = False
+
+    @property
+    def path(self) -> Path:
+        return self.folder / self.expected.name
+
+
+def _subjects(found: Located) -> Iterator[_Subject]:
+    """The files to check: those that the catalogue names, that were recorded, and all weights."""
+    if found.source is Source.BUILTIN:
+        path = builtin_voice_file(found.name)
+        if path is not None and found.known is not None and found.known.repos:
+            expected = replace(found.known.repos[0].files[0], name=path.name)
+            yield _Subject(path.parent, expected)
+    for copy in found.copies:
+        if copy is None:
+            continue
+        record = copy.hub and read_record(copy.hub, copy.repo.hub_id, copy.revision)
+        recorded = record.files if record else {}
+        expected_files = {file.name: file for file in copy.repo.files}
+        weights = {
+            path.relative_to(copy.folder).as_posix()
+            for ending in (".safetensors", INDEX_ENDING)
+            for path in copy.folder.rglob(f"*{ending}")
+        }
+        for name in sorted(expected_files.keys() | recorded.keys() | weights):
+            expected = expected_files.get(name) or ExpectedFile(name)
+            yield _Subject(copy.folder, expected, recorded.get(name), copy.hub is None)
+
+
+def _check_file(subject: _Subject, *, full: bool) -> Generator[VerifyProgress, None, FileReport]:
+    folder, name = subject.folder, subject.expected.name
+    known = _known_digest(subject)
+    found = ""
+    try:
+        n_bytes = subject.path.stat().st_size
+        if known is not None or full:
+            hashing = FileHash(subject.path, git=known is not None and known.is_git_blob)
+            for done in hashing.steps():
+                yield VerifyProgress(name, done, n_bytes)
+            found = hashing.digest
+    except FileNotFoundError:
+        return FileReport(folder, name, 0, ("the file is missing",))
+    except OSError as error:
+        return FileReport(folder, name, 0, (f"the file cannot be read: {error.strerror}",))
+    problems, notes = _digest_verdict(name, known, found)
+    size_verdict = _size_verdict(subject, n_bytes)
+    if size_verdict:
+        is_remark = subject.is_users_own or (known and known.is_whole and not problems)
+        (notes if is_remark else problems).append(size_verdict)
+    problems += _weights_problems(subject.path)
+    sha256 = found if len(found) == 64 else ""
+    return FileReport(folder, name, n_bytes, tuple(problems), tuple(notes), sha256)
+
+
+def _digest_verdict(name: str, known: _Digest | None, found: str) -> tuple[list[str], list[str]]:
+    """Problems and notes."""
+    if known is None:
+        return [], [f"no known SHA-256 for {name}"]
+    if not found.startswith(known.digest):
+        return [f"its digest is {found}, and {known.whence} says {known.digest}"], []
+    if not known.is_whole:
+        return [], [f"no more than the first {len(known.digest)} digits of its SHA-256 are known"]
+    return [], []
+
+
+def _size_verdict(subject: _Subject, n_bytes: int) -> str:
+    expected = subject.expected.n_bytes
+    if expected is None or expected == n_bytes:
+        return ""
+    return f"it has {n_bytes:,} bytes; the publication that Menura knows has {expected:,}"
+
+
+def _weights_problems(path: Path) -> list[str]:
+    problem = ""
+    if path.name.endswith(".safetensors"):
+        problem = header_problem(path)
+    if path.name.endswith(INDEX_ENDING):
+        problem = index_problem(path)
+    return [problem] if problem else []
+
+
+def _known_digest(subject: _Subject) -> _Digest | None:
+    """The strongest thing known of a file's content. A user's own file may be any variant."""
+    expected = subject.expected
+    if expected.sha256 is not None and not subject.is_users_own:
+        return _Digest(expected.sha256, "the catalogue")
+    if subject.recorded is not None:
+        return _Digest(subject.recorded.sha256, "the record of its pull")
+    blob = _blob_name(subject.path)
+    if blob:
+        return _Digest(blob, "the hub")
+    if expected.sha256_prefix and not subject.is_users_own:
+        return _Digest(expected.sha256_prefix, "the catalogue", is_whole=False)
+    return None
+
+
+def _blob_name(path: Path) -> str:
+    """The digest by which the hub's cache names a file's content; empty outside such a cache."""
+    if not path.is_symlink():
+        return ""
+    target = path.readlink()
+    named = target.parent.name == "blobs" and _DIGEST.fullmatch(target.name)
+    return target.name if named else ""
+
+
+def _tensor_reports(folder: Path, expected: Mapping[str, Shapes]) -> list[FileReport]:
+    reports: list[FileReport] = []
+    for file, shapes in expected.items():
+        try:
+            problems = compare_tensors(folder, file, shapes).problems
+        except ModelFilesError as error:
+            problems = (error.message,)
+        if problems:
+            reports.append(FileReport(folder, file, 0, problems))
+    return reports
