@@ -1,0 +1,30 @@
+"""Noise for engines made of torch: one generator a row, drawn from in the order of the calls.
+
+`Tensor.multinomial` with one sample is the largest of p / q, where each q is drawn from the unit
+exponential distribution. Whoever is given the q's of a generator therefore draws what multinomial
+draws from that generator.
+"""
+
+import torch
+from torch import Tensor
+
+
+class TorchNoise:
+    """The numbers that `torch.Generator().manual_seed(seed)` gives, on the CPU.
+
+    The generator stands on the CPU whatever the device, so a seed means the same draws on all.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._generator = torch.Generator().manual_seed(seed)
+
+    @property
+    def seed(self) -> int:
+        """The seed behind the draws."""
+        return self._seed
+
+    def draw(self, name: str, shape: tuple[int, ...]) -> Tensor:
+        """The next unit exponential numbers float32 [shape]; all names share the one stream."""
+        del name
+        return torch.empty(shape).exponential_(generator=self._generator)

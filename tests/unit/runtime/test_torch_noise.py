@@ -1,0 +1,23 @@
+import torch
+
+from menura.runtime.torch_noise import TorchNoise
+
+
+def test_the_draws_are_those_that_multinomial_makes_from_the_same_seed() -> None:
+    generator = torch.Generator().manual_seed(5)
+    noise = TorchNoise(5)
+    assert noise.seed == 5
+    for step in range(40):
+        odds = torch.rand(1, 64 + step, generator=torch.Generator().manual_seed(step)).softmax(-1)
+        drawn = torch.multinomial(odds, 1, generator=generator)
+        waits = torch.as_tensor(noise.draw(f"stream {step % 2}", (64 + step,)))
+        assert int((odds[0] / waits).argmax()) == int(drawn)
+
+
+def test_noise_of_one_row_does_not_depend_on_anothers() -> None:
+    alone = TorchNoise(1)
+    expected = [torch.as_tensor(alone.draw("a", (8,))) for _ in range(3)]
+    one, other = TorchNoise(1), TorchNoise(2)
+    for numbers in expected:
+        other.draw("a", (3,))
+        assert torch.equal(torch.as_tensor(one.draw("a", (8,))), numbers)
