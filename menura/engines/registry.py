@@ -17,6 +17,7 @@ BUILTIN = "builtin"
 
 _ENGINES = {
     BUILTIN: "menura.engines.builtin.engine:BuiltinEngine",
+    "qwen3-tts": "menura.engines.qwen3_tts.engine:Qwen3TTSEngine",
 }
 _EXTRAS = {"torch": "torch", "safetensors": "torch", "tokenizers": "torch"}
 

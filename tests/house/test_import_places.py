@@ -27,14 +27,18 @@ class Where:
 
 _NO_MODEL = ("menura.engines.builtin", "menura.engines.contract", "menura.engines.registry")
 _STORE = ("menura.models", "menura.store")
+# The files of `menura.runtime` that are made of torch, each by its own name.
+_OF_TORCH = ("menura.runtime.checkpoint_tensors", "menura.runtime.kv_cache",
+             "menura.runtime.sampling", "menura.runtime.torch_devices",
+             "menura.runtime.torch_noise")  # fmt: skip
 
 # At the top of a file.
 AT_THE_TOP: Mapping[str, Where] = {
     "numpy": Where(("menura",)),
     "platformdirs": Where(("menura.settings",)),
     "rich": Where(("menura.cli",)),
-    # A file of `menura.runtime` that is made of torch is added here by its own name.
-    "torch": Where(("menura.nn", "menura.engines"), but=_NO_MODEL),
+    "safetensors": Where(("menura.runtime.checkpoint_tensors", "menura.engines.qwen3_tts.tiny")),
+    "torch": Where(("menura.nn", "menura.engines", *_OF_TORCH), but=_NO_MODEL),
     "typer": Where(("menura.cli",)),
 }
 
@@ -51,6 +55,7 @@ AT_FIRST_USE: Mapping[str, Where] = {
     "sounddevice": Where(("menura.cli",)),
     "soundfile": Where(("menura.audio",)),
     "soxr": Where(("menura.audio",)),
+    "tokenizers": Where(("menura.text.byte_level_bpe",)),
     "torch": Where(("menura.runtime.devices",)),
 }
 

@@ -1,0 +1,176 @@
+"""One utterance on its way through a decoder: text in, a frame a step, samples out.
+
+Legend: T frames, Q codebooks, n samples.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from menura.engines.contract import (
+    Delivery,
+    EndOfText,
+    FinishReason,
+    NoiseSource,
+    Prompt,
+    RowStep,
+    Words,
+)
+from menura.engines.qwen3_tts.codec import Codec
+from menura.engines.qwen3_tts.config import Qwen3TTSConfig
+from menura.engines.qwen3_tts.generate import Models, Row, TrailingText, next_frame, prefill
+from menura.engines.qwen3_tts.options import Generation
+from menura.engines.qwen3_tts.playout import (
+    ChunkedPlayout,
+    Piece,
+    Playout,
+    ReferenceStreams,
+    WholePlayout,
+)
+from menura.engines.qwen3_tts.prompt import QwenPrompt
+from menura.engines.qwen3_tts.prompt_rows import PromptRows, embed, embed_more
+from menura.engines.qwen3_tts.prompt_stream import PromptStream
+from menura.engines.qwen3_tts.watchdog import Watchdog
+from menura.text.byte_level_bpe import ByteLevelBPE
+from menura.text.duration import expected_seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Utterance(Prompt):
+    """One utterance to be made: what the talker sees, and how codes are chosen."""
+
+    plan: QwenPrompt
+    generation: Generation
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A loaded model as its rows need it. `is_exact`: upstream's calls, and no watchdog."""
+
+    config: Qwen3TTSConfig
+    tokenizer: ByteLevelBPE
+    models: Models
+    codec: Codec
+    references: ReferenceStreams
+    is_exact: bool
+
+
+class LiveRow:
+    """One utterance: what it waits for, where its codes stand, and what is not handed over yet."""
+
+    def __init__(
+        self, loaded: Loaded, utterance: Utterance, noise: NoiseSource, delivery: Delivery
+    ) -> None:
+        plan = utterance.plan
+        self.is_over = False
+        self._loaded = loaded
+        self._utterance = utterance
+        self._noise = noise
+        self._streams = delivery.streams
+        self._playout = _playout(loaded, utterance, delivery)
+        self._held: list[Piece] = []
+        self._watchdog = None if loaded.is_exact else Watchdog(loaded.codec.config.frame_rate_hz)
+        self._text = PromptStream(plan, loaded.tokenizer) if plan.is_open else None
+        self._heard = utterance.text or ""
+        self._plan = None if plan.is_open else plan
+        self._row: Row | None = None
+        self._embedded: PromptRows | None = None
+        if not plan.is_open:
+            self._expect_all()
+
+    @property
+    def can_move(self) -> bool:
+        """Whether a step gives a frame: not over, and as much text is here as the frame needs."""
+        if self.is_over:
+            return False
+        return self._plan is not None if self._row is None else self._row.can_move
+
+    def extend(self, more: Words | EndOfText) -> None:
+        """Take in words of a text that comes in pieces, or its end."""
+        if self.is_over:
+            return
+        assert self._text is not None, "the text was complete"
+        if isinstance(more, Words):
+            self._heard += more.text
+            self._text.add(more.text)
+        else:
+            self._text.close()
+            self._expect_all()
+        if self._plan is None:
+            self._plan = self._text.start()
+        elif self._row is not None:
+            self._feed(self._row)
+
+    def step(self, row: int) -> RowStep | None:
+        """What is handed over after one more frame: samples [n] and frames [T, Q], or nothing yet.
+
+        Raises: NumericsError: the model's scores are not numbers.
+        """
+        if self._row is None:
+            self._row = self._start()
+            if not self._row.can_move:
+                return None  # the first frame waits for the second word
+        frame = next_frame(self._row).numpy()
+        pieces = [self._playout.add(frame)]
+        finish = self._row.finish
+        if finish is None and self._is_astray(int(frame[0]), pieces[0]):
+            finish = FinishReason.LENGTH
+        if finish is not None:
+            self.is_over = True
+            pieces.append(self._playout.close())
+        self._held += [piece for piece in pieces if piece is not None]
+        if not self._held or not (self._streams or self.is_over):
+            return None
+        samples = np.concatenate([piece.samples for piece in self._held])
+        frames = np.concatenate([piece.frames for piece in self._held])
+        self._held = []
+        return RowStep(row, samples, frames, finish)
+
+    def _start(self) -> Row:
+        """The row after the talker has read its prompt."""
+        plan, models = self._plan, self._loaded.models
+        assert plan is not None
+        rows = embed(plan, self._loaded.config, models.talker, models.code_predictor)
+        text = TrailingText(rows.trailing, rows.padding, is_closed=not plan.is_open)
+        row = prefill(models, rows.rows, text, self._utterance.generation.settings, self._noise)
+        if plan.is_open:
+            self._embedded = rows
+            self._feed(row)
+        return row
+
+    def _feed(self, row: Row) -> None:
+        """Give the row the text rows that became certain, and the end of the text."""
+        assert self._text is not None
+        assert self._embedded is not None
+        if ids := self._text.take():
+            row.text.append(embed_more(ids, self._loaded.models.talker))
+        if self._text.is_complete:
+            row.text.append(self._embedded.end[None])
+            row.text.close()
+
+    def _is_astray(self, first_code: int, piece: Piece | None) -> bool:
+        """Whether the watchdog says that the utterance should end with this frame."""
+        if self._watchdog is None:
+            return False
+        self._watchdog.note(first_code)
+        if piece is not None:
+            self._watchdog.hear(piece.samples, self._loaded.codec.sample_rate_hz)
+        return self._watchdog.is_alarmed
+
+    def _expect_all(self) -> None:
+        """Tell the watchdog how long the whole text should take; the caller's own limit wins."""
+        if self._watchdog is not None and not self._utterance.generation.limit_is_given:
+            self._watchdog.expect(expected_seconds(self._heard))
+
+
+def _playout(loaded: Loaded, utterance: Utterance, delivery: Delivery) -> Playout:
+    """Upstream's whole decode where exactness asks for it, else pieces as they are due."""
+    reference = utterance.plan.reference_codes
+    if loaded.is_exact and not delivery.streams:
+        return WholePlayout(loaded.codec, reference)
+    generation = utterance.generation
+    return ChunkedPlayout(
+        loaded.references.start(reference),
+        delivery.first_chunk_frames or generation.first_chunk_frames,
+        delivery.chunk_frames or generation.chunk_frames,
+    )
