@@ -7,6 +7,7 @@ that the library gives. One segment is one step. Never imports torch.
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -135,7 +136,7 @@ class BuiltinEngine:
                 param="text",
                 needs=Capability.STREAM_TEXT,
             )
-        spoken, simplified = _simplify(_unwrapped(text))
+        spoken, simplified = _simplify(_with_plain_digits(_unwrapped(text)))
         options = manner.options
         if not (isinstance(options, config.GenerationOptions) and options.inline_phonemes):
             spoken = spoken.replace("](", "] (")
@@ -236,6 +237,20 @@ def _unwrapped(text: str) -> str:
     """The text with a line break only where it means something: the library pauses at each."""
     lines = (text[block.start : block.end] for block in blocks(text))
     return "\n".join(" ".join(line.split()) for line in lines)
+
+
+def _with_plain_digits(text: str) -> str:
+    """The text with digits such as those of x₁₂, ⑴ and 2⁻¹ as plain ones.
+
+    The library fails on many of them or drops them; a lone ² or ³ it reads as a power.
+    """
+    runs = groupby(text, key=lambda character: character.isdigit() and not character.isdecimal())
+    pieces: list[str] = []
+    for is_odd, characters in runs:
+        run = "".join(characters)
+        plain = is_odd and run not in ("²", "³")
+        pieces.append("".join(str(unicodedata.digit(c)) for c in run) if plain else run)
+    return "".join(pieces)
 
 
 def _simplify(text: str) -> tuple[str, str]:
