@@ -1,11 +1,12 @@
 """The one door to Menura: load a model, then speak, stream, or make a voice."""
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
+from types import MappingProxyType
 
 import numpy as np
 
@@ -55,22 +56,46 @@ def load(
     """
     flags = {"device": device, "precision": precision, "threads": threads}
     chosen = settings.load(flags)
-    engine_class, found = _find(name_or_folder or chosen.default_model)
-    engine = engine_class.load(
-        found.folder,
-        LoadArguments(
-            device=chosen.device,
-            precision=chosen.precision,
-            threads=chosen.threads,
-            extra={**found.arguments, **engine_arguments},
-        ),
+    engine_class, found = _find(chosen.default_model if name_or_folder is None else name_or_folder)
+    arguments = LoadArguments(
+        device=chosen.device,
+        precision=chosen.precision,
+        threads=chosen.threads,
+        extra={**found.arguments, **engine_arguments},
     )
-    return TTS(engine, chosen)
+    engine, unheeded = _loaded(engine_class, found.folder, arguments, chosen)
+    return TTS(engine, chosen, unheeded)
+
+
+def _loaded(
+    engine_class: EngineClass,
+    folder: Path | None,
+    arguments: LoadArguments,
+    chosen: settings.Settings,
+) -> tuple[Engine, dict[str, str]]:
+    """The engine, and the settings that it cannot heed: a wish for the models that can.
+
+    What was asked for this very model is strict. Raises: UnsupportedError.
+    """
+    unheeded: dict[str, str] = {}
+    while True:
+        try:
+            return engine_class.load(folder, arguments), unheeded
+        except UnsupportedError as error:
+            param = error.param or ""
+            asked = chosen.sources.get(param, "flag") == "flag"
+            if asked or param in unheeded or param not in ("device", "precision"):
+                raise
+            unheeded[param] = error.message
+            device = "auto" if param == "device" else arguments.device
+            precision = "auto" if param == "precision" else arguments.precision
+            arguments = replace(arguments, device=device, precision=precision)
 
 
 def describe(name_or_folder: str | os.PathLike[str] | None = None) -> EngineSpec:
     """What a model is and can do, without loading its weights. Raises: as `load`."""
-    engine_class, found = _find(name_or_folder or settings.load().default_model)
+    chosen = settings.load().default_model if name_or_folder is None else name_or_folder
+    engine_class, found = _find(chosen)
     return engine_class.describe(found.folder, found.arguments)
 
 
@@ -107,9 +132,15 @@ def _with_default_voice(
 class TTS:
     """A loaded model. Several threads may use it; they take turns, step by step."""
 
-    def __init__(self, engine: Engine, chosen: settings.Settings) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        chosen: settings.Settings,
+        unheeded: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.engine = engine
         self.settings = chosen
+        self._unheeded = dict(unheeded)
         self._lock = Lock()
 
     @property
@@ -240,6 +271,8 @@ class TTS:
         """The loop's jobs for a plan: one for each segment, or one whose words come later."""
         texts: list[str | None] = [segment.text for segment in planned.segments]
         take.applied.update(self.engine.applied)
+        if self._unheeded:
+            take.applied["settings_not_heeded"] = self._unheeded
         return [
             Job(
                 segment=index,
@@ -272,13 +305,14 @@ def save(speech: Speech, path: Path, *, mark: bool) -> None:
         encoder.write(speech.samples)
 
 
-def tags_of(applied: dict[str, object], *, mark: bool) -> Tags:
+def tags_of(applied: Mapping[str, object], *, mark: bool, title: str = "") -> Tags:
     """The tags of a file: who speaks, its licence if it has one, and that it is synthetic."""
     model = str(applied["model"])
     voice = str(applied["voice"] or model)
     details = {"model": model, "voice": voice, "seed": str(applied["seed"])}
     licence = str(applied.get("output_licence", ""))
     return Tags(
+        title=title,
         artist=f"{voice} ({model})",
         comment=f"Licence of this audio: {licence}" if licence else "",
         synthetic=synthetic_mark(f"menura/{__version__}", **details) if mark else None,

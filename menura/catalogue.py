@@ -200,6 +200,12 @@ _BUILTIN_VOICES = (
      "346885752673e45d42f9864c9e2432094bc4b6385df060d4b83273da764d2fa9"),
 )  # fmt: skip
 BUILTIN = "builtin"
+# The voice inside the package, as the library's own register has it.
+PACKAGED_VOICE = ExpectedFile(
+    "hibari.onnx",
+    7_936_868,
+    sha256="5f70741d4e900f4e85d0037498736cc1b3e1b9a63a13546a5da1e63abf4fccd8",
+)
 BUILTIN_REPO_ID = "maureesewilliams/hibari"
 
 

@@ -9,8 +9,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import cast
 
+from menura import __version__
 from menura.engines.contract import EngineClass, Match
-from menura.errors import EngineNotInstalledError, ModelFilesError, did_you_mean
+from menura.errors import EngineNotInstalledError, ModelFilesError
 
 ENTRY_POINT_GROUP = "menura.engines"
 BUILTIN = "builtin"
@@ -51,8 +52,9 @@ def _target(name: str) -> str:
     for point in entry_points(group=ENTRY_POINT_GROUP, name=name):
         return point.value
     raise EngineNotInstalledError(
-        f"the engine {name!r} is not in this installation, which has: {', '.join(names())}."
-        + did_you_mean(name, names())
+        f"the engine {name!r} is not in Menura {__version__} as installed here, which has: "
+        f"{', '.join(names())}. Look for a newer version, or for a package that brings it: "
+        "pip install --upgrade menura"
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from menura.catalogue import ExpectedFile
+from menura.catalogue import PACKAGED_VOICE, ExpectedFile
 from menura.errors import ModelFilesError
 from menura.store.records import FileHash, FileRecord, read_record
 from menura.store.resolve import Located, Source, builtin_voice_file, locate
@@ -132,10 +132,11 @@ class _Subject:
 def _subjects(found: Located) -> Iterator[_Subject]:
     """The files to check: those that the catalogue names, that were recorded, and all weights."""
     if found.source is Source.BUILTIN:
-        path = builtin_voice_file(found.name)
-        if path is not None and found.known is not None and found.known.repos:
-            expected = replace(found.known.repos[0].files[0], name=path.name)
-            yield _Subject(path.parent, expected)
+        repos = found.known.repos if found.known is not None else ()
+        path = builtin_voice_file(found.name if repos else "heart")
+        if path is not None:
+            expected = repos[0].files[0] if repos else PACKAGED_VOICE
+            yield _Subject(path.parent, replace(expected, name=path.name))
     for copy in found.copies:
         if copy is None:
             continue

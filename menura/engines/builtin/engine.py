@@ -30,6 +30,7 @@ from menura.engines.contract import (
     Words,
 )
 from menura.errors import (
+    MenuraError,
     ModelFilesError,
     NoAudioError,
     UnsupportedError,
@@ -114,7 +115,8 @@ class BuiltinEngine:
     @property
     def applied(self) -> Mapping[str, object]:
         """How it runs: on the CPU, with the library's int8 weights."""
-        return {"device": "cpu", "precision": "int8", "threads": self._threads}
+        precision = "int8, the library's own weights"
+        return {"device": "cpu", "precision": precision, "threads": self._threads}
 
     def encode_voice(self, reference: Reference, mode: str) -> VoicePrompt:
         """Never a voice. Raises: UnsupportedError: it cannot clone."""
@@ -224,7 +226,11 @@ class BuiltinDecoder:
 
     def _speak(self, row: int, prompt: BuiltinPrompt, seed: int) -> RowStep:
         voice = self._engine.library_voice(prompt.voice)
-        samples = voice(prompt.spoken, speed=prompt.speed, seed=seed)
+        try:
+            samples = voice(prompt.spoken, speed=prompt.speed, seed=seed)
+        except Exception as cause:  # whatever the library raises is this segment's failure alone
+            message = f"the built-in voice failed on {prompt.text!r:.80}: {cause}"
+            return RowStep(row, finish=FinishReason.ERROR, error=MenuraError(message))
         if len(samples) == 0:
             error = NoAudioError(
                 f"the built-in voice finds nothing to read in {prompt.text!r:.80}."
