@@ -68,7 +68,7 @@ def plan(
         raise UnsupportedError(
             error.message + who_can(error.needs), param=error.param, needs=error.needs
         ) from error
-    seed = fresh_seed() if request.seed is None else request.seed
+    seed = fresh_seed() if request.seed is None else int(request.seed)
     stretch = request.speed / manner.speed
     return SpeechPlan(
         manner=manner,

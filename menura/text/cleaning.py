@@ -41,7 +41,7 @@ def clean(text: str) -> tuple[str, tuple[Dropped, ...]]:
     removed = Counter(REMOVED.findall(plain))
     kept, left_out = _without_long_silence(_LINE_BREAK.sub("\n", REMOVED.sub("", plain)))
     removed += Counter(character for character in left_out if not character.isspace())
-    dropped = tuple(Dropped(_label(character), count) for character, count in removed.items())
+    dropped = tuple(Dropped(label(character), count) for character, count in removed.items())
     return unicodedata.normalize("NFC", kept), dropped
 
 
@@ -60,7 +60,7 @@ def _without_long_silence(text: str) -> tuple[str, str]:
     return "".join(kept), "".join(left_out)
 
 
-def _label(character: str) -> str:
+def label(character: str) -> str:
     """The code point and name of a character: control characters and surrogates have no name."""
     unnamed = "LONE SURROGATE" if "\ud800" <= character <= "\udfff" else "CONTROL CHARACTER"
     return f"U+{ord(character):04X} {unicodedata.name(character, unnamed)}"

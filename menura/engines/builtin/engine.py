@@ -39,11 +39,13 @@ from menura.errors import (
 from menura.runtime.seeding import SeedNoise
 from menura.speech import Manner, Reference
 from menura.text.lines import blocks
+from menura.text.scripts import RULER
 
 if TYPE_CHECKING:
     from hibari import Hibari
     from torch import nn
 
+_PAUSE_MARKS = ".,;:!?…"
 _SESSION_BYTES = 64 * 2**20
 
 
@@ -138,7 +140,8 @@ class BuiltinEngine:
                 param="text",
                 needs=Capability.STREAM_TEXT,
             )
-        spoken, simplified = _simplify(_with_plain_digits(_unwrapped(text)))
+        plain = _with_plain_digits(_without_rulers(_unwrapped(text)))
+        spoken, simplified = _simplify(plain)
         options = manner.options
         if not (isinstance(options, config.GenerationOptions) and options.inline_phonemes):
             spoken = spoken.replace("](", "] (")
@@ -245,6 +248,14 @@ def _unwrapped(text: str) -> str:
     return "\n".join(" ".join(line.split()) for line in lines)
 
 
+def _without_rulers(text: str) -> str:
+    """The text without drawn lines such as "=====", which the library would read sign by sign.
+
+    Of a run of marks at which it pauses, three stay.
+    """
+    return RULER.sub(lambda run: run[1] * 3 if run[1] in _PAUSE_MARKS else " ", text)
+
+
 def _with_plain_digits(text: str) -> str:
     """The text with digits such as those of x₁₂, ⑴ and 2⁻¹ as plain ones.
 
@@ -259,12 +270,12 @@ def _with_plain_digits(text: str) -> str:
     return "".join(pieces)
 
 
-def _simplify(text: str) -> tuple[str, str]:
+def _simplify(text: str) -> tuple[str, list[str]]:
     """The text with letters that the library would drop put as their base letter, and which."""
     known = config.alphabet()
     letters = [c for c in sorted(set(text)) if c.isalpha() and c not in known]
     simplified: dict[int, str] = {ord(c): base for c in letters if (base := _base(c))}
-    return text.translate(simplified), "".join(map(chr, simplified))
+    return text.translate(simplified), list(map(chr, simplified))
 
 
 def _base(letter: str) -> str:

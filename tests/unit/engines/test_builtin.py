@@ -119,7 +119,7 @@ def test_an_accent_that_the_library_would_drop_is_read_without_and_said(
 ) -> None:
     assert library("ế").size == 0
     speech = tts.speak("Ask Nguyễn Thế.", seed=1)
-    assert speech.applied["read_without_accent"] == "ếễ"
+    assert speech.applied["read_without_accent"] == ["ế", "ễ"]
     assert np.array_equal(speech.samples, library("Ask Nguyen The.", seed=1))
 
 
@@ -256,3 +256,21 @@ def test_a_heap_of_characters_that_nobody_reads_costs_next_to_nothing(
     dropped = speech.applied["dropped_characters"]
     assert isinstance(dropped, dict)
     assert sum(dropped.values()) > 2_900
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Title\n================\n\nText.",
+        "A: B\n##########\nText.",
+        "Chapter one " + "=" * 500 + " 5 pages",
+        "Chapter one " + ". " * 500 + " 5 pages",
+        "Hello " + "," * 20_000 + " a",
+        "* * *\n\nThe end.\n\n-----",
+    ],
+)
+def test_drawn_lines_are_not_read_and_the_plan_is_near_the_truth(
+    tts: menura.TTS, text: str
+) -> None:
+    planned = tts.plan(SpeechRequest(text, seed=1))
+    assert tts.speak(text, seed=1).seconds < planned.expected_s + 2.0
