@@ -55,8 +55,10 @@ def _without_long_silence(text: str) -> tuple[str, str]:
         first, *_ = places = list(run)
         end = places[-1] + 1
         limit = end if read else min(end, first + LONGEST_SILENCE)
-        kept.append(text[first:limit])
-        left_out.append(text[limit:end])
+        rest = text[limit:end]
+        parted = any(map(str.isspace, rest)) and not text[limit - 1].isspace()
+        kept.append(text[first:limit] + (" " if parted else ""))  # what follows is not glued on
+        left_out.append(rest)
     return "".join(kept), "".join(left_out)
 
 

@@ -4,6 +4,7 @@ Source: PyPI hibari-tts 0.2.1. With the same text, speed and seed, a segment's s
 that the library gives. One segment is one step. Never imports torch.
 """
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from hibari import Hibari
     from torch import nn
 
+_LEADERS = re.compile(r"(?:\s+[.·•*_-]){3,}(?=\s|$)")
 _PAUSE_MARKS = ".,;:!?…"
 _SESSION_BYTES = 64 * 2**20
 
@@ -249,11 +251,12 @@ def _unwrapped(text: str) -> str:
 
 
 def _without_rulers(text: str) -> str:
-    """The text without drawn lines such as "=====", which the library would read sign by sign.
+    """The text without drawn lines ("=====", ". . . ."), which the library reads sign by sign.
 
     Of a run of marks at which it pauses, three stay.
     """
-    return RULER.sub(lambda run: run[1] * 3 if run[1] in _PAUSE_MARKS else " ", text)
+    drawn = RULER.sub(lambda run: run[1] * 3 if run[1] in _PAUSE_MARKS else " ", text)
+    return _LEADERS.sub(" ", drawn)
 
 
 def _with_plain_digits(text: str) -> str:
