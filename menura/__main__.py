@@ -1,5 +1,8 @@
-"""`python -m menura` is the command `menura`."""
+"""The command `menura`, and `python -m menura`: the process that `menura.cli.process` guards."""
 
-from menura.cli.main import main
+from menura.cli.process import main
 
-main()
+__all__ = ["main"]
+
+if __name__ == "__main__":
+    main()

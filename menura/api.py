@@ -1,16 +1,14 @@
 """The one door to Menura: load a model, then speak, stream, or make a voice."""
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import Lock
-
-import numpy as np
+from threading import RLock
+from types import MappingProxyType
 
 from menura import __version__, catalogue, models, settings
-from menura.audio.decode import decode
 from menura.audio.encoders import open_file
 from menura.audio.formats import format_for
 from menura.audio.tags import Tags, synthetic_mark
@@ -25,16 +23,15 @@ from menura.engines.contract import (
     PresetVoice,
     Prompt,
 )
-from menura.errors import InvalidValueError, UnsupportedError
+from menura.errors import InvalidValueError, SettingsError, UnsupportedError
 from menura.planning import SpeechPlan, plan, who_can
+from menura.references import Clip, reference
 from menura.runtime.scheduler import Delivered, Job, Jobs, run
 from menura.runtime.worker import TurnTaking
-from menura.speech import FloatArray, Reference, Speech, SpeechRequest, Voice
-from menura.streams import SpeechStream, checked_words, first_frame_on
+from menura.speech import Speech, SpeechRequest, Voice
+from menura.streams import SpeechStream, check_is_words, checked_words, first_frame_on
 from menura.takes import Take
 from menura.text.plan import Pauses
-
-Clip = str | os.PathLike[str] | bytes | FloatArray | Reference
 
 
 def load(
@@ -55,27 +52,57 @@ def load(
     """
     flags = {"device": device, "precision": precision, "threads": threads}
     chosen = settings.load(flags)
-    engine_class, found = _find(name_or_folder or chosen.default_model)
-    engine = engine_class.load(
-        found.folder,
-        LoadArguments(
-            device=chosen.device,
-            precision=chosen.precision,
-            threads=chosen.threads,
-            extra={**found.arguments, **engine_arguments},
-        ),
+    engine_class, found = _find(chosen.default_model if name_or_folder is None else name_or_folder)
+    arguments = LoadArguments(
+        device=chosen.device,
+        precision=chosen.precision,
+        threads=chosen.threads,
+        extra={**found.arguments, **engine_arguments},
     )
-    return TTS(engine, chosen)
+    engine, unheeded = _loaded(engine_class, found.folder, arguments, chosen)
+    return TTS(engine, chosen, unheeded)
+
+
+def _loaded(
+    engine_class: EngineClass,
+    folder: Path | None,
+    arguments: LoadArguments,
+    chosen: settings.Settings,
+) -> tuple[Engine, dict[str, str]]:
+    """The engine, and the settings that it cannot heed: a wish for the models that can.
+
+    What was asked for this very model is strict. Raises: UnsupportedError.
+    """
+    unheeded: dict[str, str] = {}
+    while True:
+        try:
+            return engine_class.load(folder, arguments), unheeded
+        except UnsupportedError as error:
+            param = error.param or ""
+            asked = chosen.sources.get(param, "flag") == "flag"
+            if asked or param in unheeded or param not in ("device", "precision"):
+                raise
+            unheeded[param] = error.message
+            device = "auto" if param == "device" else arguments.device
+            precision = "auto" if param == "precision" else arguments.precision
+            arguments = replace(arguments, device=device, precision=precision)
 
 
 def describe(name_or_folder: str | os.PathLike[str] | None = None) -> EngineSpec:
     """What a model is and can do, without loading its weights. Raises: as `load`."""
-    engine_class, found = _find(name_or_folder or settings.load().default_model)
+    chosen = settings.load().default_model if name_or_folder is None else name_or_folder
+    engine_class, found = _find(chosen)
     return engine_class.describe(found.folder, found.arguments)
 
 
 def _find(name_or_folder: str | os.PathLike[str]) -> tuple[EngineClass, models.ResolvedModel]:
     """The model on this machine and the class that loads it; the engine is asked for first."""
+    if not isinstance(name_or_folder, (str, os.PathLike)) or not os.fspath(name_or_folder):
+        raise InvalidValueError(
+            f"the model must be a name or a folder, not {name_or_folder!r}; leave it out for the "
+            "default model.",
+            param="model",
+        )
     known = catalogue.lookup(os.fspath(name_or_folder))
     if known is not None:
         registry.engine_class(known.engine)  # nobody should pull gigabytes to learn that it lacks
@@ -99,18 +126,32 @@ def _with_default_voice(
     request: SpeechRequest, spec: EngineSpec, chosen: settings.Settings
 ) -> SpeechRequest:
     """The request with the settings' default voice, where it is this model's."""
-    if request.voice is None and chosen.default_voice and spec.model == chosen.default_model:
-        return replace(request, voice=chosen.default_voice)
-    return request
+    if not isinstance(request, SpeechRequest):
+        raise InvalidValueError(f"a request must be a SpeechRequest, not {request!r:.60}.")
+    if request.voice is not None or not chosen.default_voice or spec.model != chosen.default_model:
+        return request
+    if chosen.default_voice.casefold() not in {preset.name.casefold() for preset in spec.voices}:
+        raise SettingsError(
+            f"{chosen.sources['default_voice']}: default_voice {chosen.default_voice!r} is not one "
+            f"of {spec.model!r}: {spec.voice_choices()}.",
+            param="default_voice",
+        )
+    return replace(request, voice=chosen.default_voice)
 
 
 class TTS:
     """A loaded model. Several threads may use it; they take turns, step by step."""
 
-    def __init__(self, engine: Engine, chosen: settings.Settings) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        chosen: settings.Settings,
+        unheeded: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.engine = engine
         self.settings = chosen
-        self._lock = Lock()
+        self._unheeded = dict(unheeded)
+        self._lock = RLock()
 
     @property
     def spec(self) -> EngineSpec:
@@ -140,10 +181,10 @@ class TTS:
                 param="voice",
                 needs=Capability.CLONE,
             )
-        reference = _reference(clip, transcript, rate_hz)
+        recording = reference(clip, transcript, rate_hz)
         label = Path(clip).stem if isinstance(clip, (str, os.PathLike)) else "clip"
         with self._lock:
-            return Voice(label, self.engine.encode_voice(reference, mode))
+            return Voice(label, self.engine.encode_voice(recording, mode))
 
     def plan(self, request: SpeechRequest) -> SpeechPlan:
         """How a request would be spoken, without speaking it. Raises: as `speak`."""
@@ -200,6 +241,7 @@ class TTS:
         )
         if isinstance(text, str):
             return self._stream(self.plan(request), None)
+        check_is_words(text)
         if not self.spec.streams_text:
             raise UnsupportedError(
                 f"{self.spec.model!r} needs the whole text before it speaks: join the pieces first."
@@ -240,6 +282,8 @@ class TTS:
         """The loop's jobs for a plan: one for each segment, or one whose words come later."""
         texts: list[str | None] = [segment.text for segment in planned.segments]
         take.applied.update(self.engine.applied)
+        if self._unheeded:
+            take.applied["settings_not_heeded"] = self._unheeded
         return [
             Job(
                 segment=index,
@@ -258,7 +302,7 @@ class TTS:
 
     def _build_prompt(self, text: str | None, planned: SpeechPlan, take: Take) -> Prompt:
         prompt = self.engine.build_prompt(text, planned.manner)
-        take.applied.update(prompt.applied)
+        take.note(prompt.applied)
         return prompt
 
 
@@ -272,13 +316,14 @@ def save(speech: Speech, path: Path, *, mark: bool) -> None:
         encoder.write(speech.samples)
 
 
-def tags_of(applied: dict[str, object], *, mark: bool) -> Tags:
+def tags_of(applied: Mapping[str, object], *, mark: bool, title: str = "") -> Tags:
     """The tags of a file: who speaks, its licence if it has one, and that it is synthetic."""
     model = str(applied["model"])
     voice = str(applied["voice"] or model)
     details = {"model": model, "voice": voice, "seed": str(applied["seed"])}
     licence = str(applied.get("output_licence", ""))
     return Tags(
+        title=title,
         artist=f"{voice} ({model})",
         comment=f"Licence of this audio: {licence}" if licence else "",
         synthetic=synthetic_mark(f"menura/{__version__}", **details) if mark else None,
@@ -288,21 +333,3 @@ def tags_of(applied: dict[str, object], *, mark: bool) -> Tags:
 def pauses_of(chosen: settings.Settings) -> Pauses:
     """The pauses between segments, from the settings."""
     return Pauses(chosen.clause_pause_s, chosen.sentence_pause_s, chosen.paragraph_pause_s)
-
-
-def _reference(clip: Clip, transcript: str | None, rate_hz: int | None) -> Reference:
-    if isinstance(clip, Reference):
-        return clip
-    if not isinstance(clip, np.ndarray):
-        decoded = decode(clip)
-        return Reference(decoded.samples, decoded.sample_rate_hz, transcript)
-    if rate_hz is None:
-        raise InvalidValueError("samples need their rate: give rate_hz.", param="rate_hz")
-    samples = np.asarray(clip, np.float32)
-    if samples.ndim == 2:
-        samples = samples.mean(axis=int(np.argmin(samples.shape)), dtype=np.float32)
-    if samples.ndim != 1 or not np.isfinite(samples).all():
-        raise InvalidValueError(
-            f"the clip must be finite samples [n] or [n, channels], not {clip.shape}.", param="clip"
-        )
-    return Reference(samples, rate_hz, transcript)

@@ -33,6 +33,13 @@ class ExpectedFile:
         """The size in bytes, exact if `n_bytes` is known, else the estimate."""
         return self.approximate_bytes if self.n_bytes is None else self.n_bytes
 
+    def difference(self, n_bytes: int, sha256: str) -> str:
+        """How a file of this size and SHA-256 differs from what is known; empty if it does not."""
+        if self.n_bytes not in (None, n_bytes):
+            return f"it has {n_bytes:,} bytes, expected {self.n_bytes:,}"
+        known = self.sha256 or self.sha256_prefix
+        return "" if sha256.startswith(known) else f"its SHA-256 is {sha256}, expected {known}"
+
 
 @dataclass(frozen=True)
 class Repo:
@@ -200,6 +207,12 @@ _BUILTIN_VOICES = (
      "346885752673e45d42f9864c9e2432094bc4b6385df060d4b83273da764d2fa9"),
 )  # fmt: skip
 BUILTIN = "builtin"
+# The file of the voice inside the package, as the library's own register has it.
+PACKAGED_FILE = ExpectedFile(
+    "hibari.onnx",
+    7_936_868,
+    sha256="5f70741d4e900f4e85d0037498736cc1b3e1b9a63a13546a5da1e63abf4fccd8",
+)
 BUILTIN_REPO_ID = "maureesewilliams/hibari"
 
 

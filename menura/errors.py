@@ -84,7 +84,7 @@ class DownloadError(MenuraError, code="download_failed", http_status=502, exit_c
 
 
 class DiskFullError(MenuraError, code="disk_full", http_status=507, exit_code=1):
-    """There is not enough free disk for what was asked; nothing was begun."""
+    """There is not enough free disk: what is needed, or what filled up. What arrived is kept."""
 
 
 class NumericsError(MenuraError, code="numerics", http_status=500, exit_code=1):

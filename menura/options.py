@@ -12,6 +12,7 @@ form and the checks all read these fields.
 
 import dataclasses
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self, get_type_hints
@@ -35,13 +36,14 @@ class OptionFacts:
     minimum: float | None
     maximum: float | None
     choices: tuple[str, ...]
+    pattern: str
     unit: str
     help: str
 
     def allowed(self) -> str:
         """The allowed values in words, such as `a whole number of at least 1` or `one of: a, b`."""
         if self.choices:
-            return f"one of: {', '.join(self.choices)}"
+            return f"one of: {', '.join(self.choices)}" + (" and the like" if self.pattern else "")
         words = _NAMES[self.kind]
         if self.minimum is not None and self.maximum is not None:
             words += f" from {self.minimum:g} to {self.maximum:g}"
@@ -83,7 +85,8 @@ class OptionFacts:
 
     def _in_range(self, value: bool | int | float | str) -> bool:
         if isinstance(value, str):
-            return not self.choices or value in self.choices
+            matches = bool(self.pattern) and re.fullmatch(self.pattern, value) is not None
+            return matches or value in self.choices or not (self.choices or self.pattern)
         if not math.isfinite(value):
             return False
         above = self.minimum is None or value >= self.minimum
@@ -97,10 +100,15 @@ def option(
     minimum: float | None = None,
     maximum: float | None = None,
     choices: tuple[str, ...] = (),
+    pattern: str = "",
     unit: str = "",
 ) -> Any:
-    """A dataclass field that declares one option; the bounds are inclusive."""
-    facts = {"minimum": minimum, "maximum": maximum, "choices": choices, "unit": unit, "help": help}
+    """A dataclass field that declares one option; the bounds are inclusive.
+
+    A text is one of `choices`, or what the whole of `pattern` matches.
+    """
+    facts = {"minimum": minimum, "maximum": maximum, "choices": choices, "pattern": pattern}
+    facts |= {"unit": unit, "help": help}
     return field(default=default, metadata={_FACTS: facts})
 
 

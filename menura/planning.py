@@ -6,6 +6,7 @@ A plan needs a model's spec but no loaded model, so a dry run shows exactly what
 from dataclasses import dataclass
 
 from menura import catalogue
+from menura.engines import registry
 from menura.engines.contract import EngineSpec
 from menura.errors import UnsupportedError
 from menura.runtime.seeding import derive, fresh_seed
@@ -67,7 +68,7 @@ def plan(
         raise UnsupportedError(
             error.message + who_can(error.needs), param=error.param, needs=error.needs
         ) from error
-    seed = fresh_seed() if request.seed is None else request.seed
+    seed = fresh_seed() if request.seed is None else int(request.seed)
     stretch = request.speed / manner.speed
     return SpeechPlan(
         manner=manner,
@@ -109,8 +110,12 @@ def check_letters(text: str, spec: EngineSpec) -> None:
 
 def who_can(needs: str) -> str:
     """` A model that can: ...` for an ability or a language; empty where none is known."""
-    able = [model.name for model in catalogue.models_that(needs)] if needs else []
-    return f" A model that can: {', '.join(able)}." if able else ""
+    able = catalogue.models_that(needs) if needs else []
+    here = [model.name for model in able if model.engine in registry.names()]
+    if here or not able:
+        return f" A model that can: {', '.join(here)}." if here else ""
+    names = ", ".join(model.name for model in able)
+    return f" Models that can, once this version has their engine: {names}."
 
 
 def _applied(

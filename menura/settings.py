@@ -25,8 +25,17 @@ class Settings(Options):
 
     default_model: str = option("builtin", help="The model that speaks when none is named.")
     default_voice: str | None = option(None, help="The voice of the default model.")
-    device: str = option("auto", help="Where models run: auto, cpu, cuda, cuda:1, mps, xpu.")
-    precision: str = option("auto", help="The numbers that models run with: auto, exact, bf16 ...")
+    device: str = option(
+        "auto",
+        choices=("auto", "cpu", "cuda", "cuda:1", "mps", "xpu"),
+        pattern=r"(cuda|xpu):\d{1,2}",
+        help="Where models run.",
+    )
+    precision: str = option(
+        "auto",
+        choices=("auto", "exact", "bf16", "fp16", "int8", "int4"),
+        help="The numbers that models run with.",
+    )
     threads: int | None = option(None, minimum=1, maximum=1024, help="CPU threads for models.")
     clause_pause_s: float = option(
         0.0, minimum=0, maximum=60, unit="seconds", help="Silence where a sentence had to be split."

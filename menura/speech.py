@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,7 +52,7 @@ class FinishReason(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reference:
     """A recording to speak like: samples [n] at their rate, with what is said in it if known."""
 
@@ -60,7 +61,7 @@ class Reference:
     transcript: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Voice:
     """A voice made from a recording: a label for people, and what one engine made of the clip."""
 
@@ -113,7 +114,7 @@ class Manner:
     ignored: Mapping[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AudioChunk:
     """A piece of audio as it is made: samples [n]; `is_final` marks the last of its segment."""
 
@@ -136,7 +137,7 @@ class SegmentReport:
     finish: FinishReason
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Speech:
     """A finished speech: samples [n], the model's own frames, and how each part came about.
 
@@ -182,6 +183,10 @@ def validate(request: SpeechRequest, spec: "EngineSpec") -> Manner:
         raise InvalidValueError(
             f"text must be a str, not {type(request.text).__name__}.", param="text"
         )
+    for param in ("language", "instruct"):
+        if not isinstance(getattr(request, param), (str, NoneType)):
+            kind = type(getattr(request, param)).__name__
+            raise InvalidValueError(f"{param} must be a str, not {kind}.", param=param)
     check_seed(request.seed)
     ignored: dict[str, str] = {}
     voice, label = _voice(request.voice, spec)
@@ -196,25 +201,27 @@ def validate(request: SpeechRequest, spec: "EngineSpec") -> Manner:
     )
 
 
-def check_seed(seed: int | None) -> None:
+def check_seed(seed: object) -> None:
     """Nothing, or InvalidValueError where the seed is not None or from 0 to 2^63 - 1."""
-    is_whole = isinstance(seed, int) and not isinstance(seed, bool)
-    if seed is not None and not (is_whole and 0 <= seed <= MAX_SEED):
+    if seed is None:
+        return
+    number = int(seed) if isinstance(seed, (int, np.integer)) else -1
+    if isinstance(seed, bool) or not 0 <= number <= MAX_SEED:
         raise InvalidValueError(
             f"seed={seed!r} is not allowed: it must be a whole number from 0 to 2^63 - 1.",
             param="seed",
         )
 
 
-def _native_speed(speed: float, spec: "EngineSpec") -> float:
-    is_number = isinstance(speed, (int, float)) and not isinstance(speed, bool)
-    if not is_number or not math.isfinite(speed) or not SLOWEST <= speed <= FASTEST:
+def _native_speed(speed: object, spec: "EngineSpec") -> float:
+    number = float(speed) if isinstance(speed, (int, float, np.integer, np.floating)) else math.nan
+    if isinstance(speed, bool) or not SLOWEST <= number <= FASTEST:
         raise InvalidValueError(
             f"speed={speed!r} is not allowed: it must be a number from {SLOWEST} to {FASTEST}.",
             param="speed",
         )
     slowest, fastest = spec.native_speed
-    return min(max(float(speed), slowest), fastest)
+    return min(max(number, slowest), fastest)
 
 
 def _voice(
@@ -225,6 +232,12 @@ def _voice(
             raise UnsupportedError(
                 f"the voice {voice.label!r} was made by the engine {voice.prompt.engine!r} and "
                 f"{spec.model!r} runs on {spec.engine!r}: make it again with tts.voice(clip).",
+                param="voice",
+            )
+        if spec.fingerprint and voice.prompt.fingerprint != spec.fingerprint:
+            raise UnsupportedError(
+                f"the voice {voice.label!r} was made with other weights than {spec.model!r} has: "
+                "make it again with tts.voice(clip).",
                 param="voice",
             )
         return voice.prompt, voice.label

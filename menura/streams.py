@@ -1,7 +1,7 @@
 """The chunks of one speech as they are made, and words that come while they are spoken."""
 
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from types import TracebackType
 from typing import Self
 
@@ -22,6 +22,7 @@ class SpeechStream(Iterator[AudioChunk]):
 
     def __init__(self, take: Take, deliveries: Generator[Delivered, None, None]) -> None:
         self._take = take
+        self._closed = False
         self._chunks = self._run(deliveries)
 
     def __iter__(self) -> Self:
@@ -42,8 +43,13 @@ class SpeechStream(Iterator[AudioChunk]):
         self.close()
 
     def close(self) -> None:
-        """Stop: the row is free at once. What was handed out stays valid."""
-        self._chunks.close()
+        """Stop: the row is free at once. What was handed out stays valid.
+
+        From another thread than the one that iterates, the row is free after its current step.
+        """
+        self._closed = True
+        with suppress(ValueError):  # it is running: it sees the flag before it goes on
+            self._chunks.close()
 
     @property
     def applied(self) -> dict[str, object]:
@@ -65,6 +71,8 @@ class SpeechStream(Iterator[AudioChunk]):
     ) -> Generator[AudioChunk, None, None]:
         with closing(deliveries):
             for delivered in deliveries:
+                if self._closed:
+                    return
                 chunk = self._take.add(delivered)
                 if self._take.error is not None:
                     raise self._take.error
@@ -77,6 +85,13 @@ def first_frame_on(planned: SpeechPlan) -> Delivery:
     options = planned.manner.options
     first = getattr(options, "first_chunk_frames", 1)
     return Delivery(first, getattr(options, "chunk_frames", 4))
+
+
+def check_is_words(text: object) -> None:
+    """Nothing, or InvalidValueError where the text is no iterable of pieces."""
+    if isinstance(text, bytes) or not isinstance(text, Iterable):
+        message = f"text must be a str or an iterable of str, not {type(text).__name__}."
+        raise InvalidValueError(message, param="text")
 
 
 def checked_words(words: Iterable[str], spec: EngineSpec) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """From the loop's deliveries to audio: pace, pauses, places, and the finished speech."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -19,6 +20,8 @@ from menura.speech import (
     SegmentReport,
     Speech,
 )
+from menura.text.cleaning import label
+from menura.text.unwanted import REMOVED
 
 _NO_SAMPLES = np.zeros(0, np.float32)
 
@@ -54,10 +57,23 @@ class Take:
         return FinishReason.LENGTH if FinishReason.LENGTH in reasons else FinishReason.STOP
 
     def hear(self, words: Iterable[str]) -> Iterator[str]:
-        """The words as they come, noted for the segment's report."""
+        """The words as they come, without what is no text; noted for the segment's report."""
         for piece in words:
-            self._words.append(piece)
-            yield piece
+            kept = REMOVED.sub("", piece)
+            self.note({"dropped_characters": Counter(map(label, REMOVED.findall(piece)))})
+            self._words.append(kept)
+            yield kept
+
+    def note(self, applied: Mapping[str, object]) -> None:
+        """What a prompt says of itself: lists are joined over the segments, counts are added."""
+        for name, value in applied.items():
+            before = self.applied.get(name)
+            if isinstance(before, list) and isinstance(value, list):
+                self.applied[name] = before + [entry for entry in value if entry not in before]
+            elif isinstance(before, dict) and isinstance(value, Counter):
+                self.applied[name] = dict(Counter(before) + value)
+            else:
+                self.applied[name] = value
 
     def add(self, delivered: Delivered) -> AudioChunk | None:
         """The chunk that a delivery makes, or None where nothing is to be heard yet."""

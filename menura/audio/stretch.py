@@ -7,6 +7,7 @@ out, and the length is then cut to `round(n / factor)` exactly.
 """
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -55,10 +56,10 @@ class Stretch:
     def write(self, samples: FloatArray) -> FloatArray:
         """The stretched samples [m] that are certain after these [n]; up to 0.2 s lag behind."""
         self._n_in += samples.size
-        self._waiting = np.concatenate([self._waiting, samples])
-        n_whole = self._waiting.size - self._waiting.size % _BLOCK
-        self._push(self._waiting[:n_whole])
-        self._waiting = self._waiting[n_whole:]
+        waiting = np.concatenate([self._waiting, samples])
+        n_whole = waiting.size - waiting.size % _BLOCK
+        self._waiting = waiting[n_whole:]
+        self._push(waiting[:n_whole])
         return self._release(math.floor(self._n_in / self._factor))
 
     def close(self) -> FloatArray:
@@ -68,17 +69,17 @@ class Stretch:
         tail = np.zeros(n_tail + -n_tail % _BLOCK, np.float32)
         tail[: self._waiting.size] = self._waiting
         self._waiting = self._waiting[:0]
-        self._push(tail)
-        self._source.push(None)
-        self._pull()
+        self._push(tail, is_last=True)
         n_total = round(self._n_in / self._factor)
         missing = n_total - self._n_out - self._ready.size
         self._ready = np.pad(self._ready, (0, max(0, missing)))
         return self._release(n_total)
 
-    def _push(self, samples: FloatArray) -> None:
+    def _push(self, samples: FloatArray, *, is_last: bool = False) -> None:
+        """Whole blocks go in; all that they bring out is joined once, so time is linear in them."""
         import av  # noqa: PLC0415
 
+        pieces = [self._ready]
         for block in samples.reshape(-1, _BLOCK):
             frame = av.AudioFrame.from_ndarray(block[None], format="flt", layout="mono")
             frame.sample_rate = self._sample_rate_hz
@@ -86,20 +87,23 @@ class Stretch:
             frame.pts = self._n_pushed
             self._n_pushed += _BLOCK
             self._source.push(frame)
-            self._pull()
+            pieces += self._pulled()
+        if is_last:
+            self._source.push(None)
+            pieces += self._pulled()
+        self._ready = np.concatenate(pieces)
 
-    def _pull(self) -> None:
+    def _pulled(self) -> Iterator[FloatArray]:
+        """What the filter gives now, frame by frame."""
         import av  # noqa: PLC0415
 
-        pieces = [self._ready]
         while True:
             try:
                 frame = self._sink.pull()
             except (av.BlockingIOError, av.EOFError):
-                break
+                return
             assert isinstance(frame, av.AudioFrame)
-            pieces.append(frame.to_ndarray()[0].astype(np.float32))
-        self._ready = np.concatenate(pieces)
+            yield frame.to_ndarray()[0].astype(np.float32)
 
     def _release(self, n_total: int) -> FloatArray:
         released = self._ready[: n_total - self._n_out]

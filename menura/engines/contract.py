@@ -66,6 +66,7 @@ class EngineSpec:
     `alphabet`: the letters that the model reads, None for all. `native_speed`: the slowest and
     fastest pace that the model does itself; the rest is time-stretched. `max_segment_s`: the most
     speech that the planner may put into one segment. `max_rows`: the rows that pay together.
+    `fingerprint` names the weights that a voice belongs to; empty where there are no voices.
     """
 
     engine: str
@@ -83,6 +84,7 @@ class EngineSpec:
     native_speed: tuple[float, float] = (1.0, 1.0)
     max_segment_s: float = 25.0
     max_rows: int = 1
+    fingerprint: str = ""
     licence: str = ""
     output_licence: str = ""
 
@@ -108,7 +110,7 @@ class EngineSpec:
         return names or "none; leave voice out"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class VoicePrompt:
     """What one engine made of a reference: named arrays, and the weights that they belong to."""
 
@@ -123,7 +125,8 @@ class VoicePrompt:
 class Prompt:
     """What the model sees for one segment: engines add their ids and masks. Needs no weights.
 
-    `applied` says what is really used. `text` is None where the text comes later, in pieces.
+    `applied` says what is really used; its lists are joined over the segments. `text` is None
+    where the text comes later, in pieces.
     """
 
     text: str | None
@@ -140,11 +143,6 @@ class Delivery:
     first_chunk_frames: int | None = None
     chunk_frames: int | None = None
 
-    @property
-    def streams(self) -> bool:
-        """Whether samples leave before the row has ended."""
-        return self.first_chunk_frames is not None or self.chunk_frames is not None
-
 
 @dataclass(frozen=True)
 class Words:
@@ -158,7 +156,7 @@ class EndOfText:
     """The text that came in pieces is complete."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RowStep:
     """What one step gave for one row: samples [n], frames [T, Q] or [T, C], and how it ended.
 

@@ -4,13 +4,13 @@ Another package adds an engine by an entry point in the group `menura.engines`, 
 engine's and whose value is `module:Class` (see `contract.EngineClass`).
 """
 
-import importlib
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import cast
 
+from menura import __version__
 from menura.engines.contract import EngineClass, Match
-from menura.errors import EngineNotInstalledError, ModelFilesError, did_you_mean
+from menura.errors import EngineNotInstalledError, ModelFilesError
 
 ENTRY_POINT_GROUP = "menura.engines"
 BUILTIN = "builtin"
@@ -31,35 +31,61 @@ def names() -> list[str]:
 def engine_class(name: str) -> EngineClass:
     """The engine's class, imported now.
 
-    Raises: EngineNotInstalledError: no such engine is installed, or a package that it needs is not.
+    Raises: EngineNotInstalledError: no such engine is installed, a package that it needs is not,
+        or it cannot be imported.
     """
-    module, _, attribute = _target(name).partition(":")
+    point = _entry_point(name)
     try:
-        return cast("EngineClass", getattr(importlib.import_module(module), attribute))
+        return cast("EngineClass", point.load())
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
-        if missing in ("", module.partition(".")[0]):
-            raise
-        raise EngineNotInstalledError(
-            f"the engine {name!r} needs the package {missing!r}, which is not installed. "
-            f"Install it with: {_install_command(missing)}"
-        ) from error
+        if missing not in ("", point.module.partition(".")[0]):
+            raise EngineNotInstalledError(
+                f"the engine {name!r} needs the package {missing!r}, which is not installed. "
+                f"Install it with: {_install_command(missing)}"
+            ) from error
+        raise _broken(point, error) from error
+    except Exception as error:  # another package's fault, whatever it is, must not stop the others
+        raise _broken(point, error) from error
 
 
-def _target(name: str) -> str:
+def _entry_point(name: str) -> EntryPoint:
     if name in _ENGINES:
-        return _ENGINES[name]
-    for point in entry_points(group=ENTRY_POINT_GROUP, name=name):
-        return point.value
+        return EntryPoint(name, _ENGINES[name], ENTRY_POINT_GROUP)
+    found = {point.value: point for point in entry_points(group=ENTRY_POINT_GROUP, name=name)}
+    if len(found) == 1:
+        return next(iter(found.values()))
+    if found:
+        raise EngineNotInstalledError(
+            f"several installed packages bring an engine {name!r}: {', '.join(found)}. "
+            "Uninstall all but one."
+        )
     raise EngineNotInstalledError(
-        f"the engine {name!r} is not in this installation, which has: {', '.join(names())}."
-        + did_you_mean(name, names())
+        f"the engine {name!r} is not in Menura {__version__} as installed here, which has: "
+        f"{', '.join(names())}. Look for a newer version, or for a package that brings it: "
+        "pip install --upgrade menura"
+    )
+
+
+def _broken(point: EntryPoint, error: Exception) -> EngineNotInstalledError:
+    package = f" of the package {point.dist.name!r}" if point.dist is not None else ""
+    return EngineNotInstalledError(
+        f"the engine {point.name!r}{package} ({point.value}) cannot be used: "
+        f"{type(error).__name__}: {error}. Update or uninstall it."
     )
 
 
 def _install_command(package: str) -> str:
     extra = _EXTRAS.get(package)
     return f"pip install 'menura[{extra}]'" if extra else f"pip install {package}"
+
+
+def engine_class_or_reason(name: str) -> EngineClass | str:
+    """The engine's class, or why it cannot be used here."""
+    try:
+        return engine_class(name)
+    except EngineNotInstalledError as error:
+        return error.message
 
 
 def recognise(folder: Path) -> str:
@@ -70,10 +96,14 @@ def recognise(folder: Path) -> str:
     matches: list[Match] = []
     unable: list[str] = []
     for name in names():
+        found = engine_class_or_reason(name)
+        if isinstance(found, str):
+            unable.append(found)
+            continue
         try:
-            match = engine_class(name).recognises(folder)
-        except EngineNotInstalledError as error:
-            unable.append(error.message)
+            match = found.recognises(folder)
+        except Exception as error:  # as above: one engine's fault is not the others'
+            unable.append(_broken(_entry_point(name), error).message)
             continue
         if match is not None:
             matches.append(match)

@@ -114,17 +114,19 @@ def _damaged(path: Path, why: str) -> ModelFilesError:
 
 
 def _header_bytes(path: Path, length_field: bytes, file_bytes: int) -> int:
-    if length_field.startswith(_ARCHIVE_STARTS):
+    header_bytes = int.from_bytes(length_field, "little")
+    is_plausible = header_bytes <= min(MAX_HEADER_BYTES, file_bytes - _LENGTH_BYTES)
+    # A header of 640 bytes begins as a pickle does; a pickle is never a plausible length.
+    if not is_plausible and length_field.startswith(_ARCHIVE_STARTS):
         raise ModelFilesError(
             f"{path} is a pickle or an archive that holds one. Such a file can run code, so Menura "
             "never opens it; use the model's safetensors files."
         )
     if len(length_field) < _LENGTH_BYTES:
         raise _damaged(path, f"it has only {len(length_field)} bytes")
-    header_bytes = int.from_bytes(length_field, "little")
     if header_bytes > MAX_HEADER_BYTES:
         raise _damaged(path, f"its header claims {header_bytes:,} bytes")
-    if header_bytes > file_bytes - _LENGTH_BYTES:
+    if not is_plausible:
         raise _damaged(path, f"its header claims {header_bytes:,} of {file_bytes:,} bytes")
     return header_bytes
 

@@ -163,7 +163,8 @@ class Jobs:
         if step.samples is not None and not np.isfinite(step.samples).all():
             message = f"segment {segment}: the model gave samples that are not numbers."
             return failed(step.row, NumericsError(message))
-        if step.finish is FinishReason.STOP and line.n_samples[segment] == 0:
+        is_done = step.finish in (FinishReason.STOP, FinishReason.LENGTH)
+        if is_done and line.n_samples[segment] == 0:
             return failed(step.row, NoAudioError(f"segment {segment}: the model gave no audio."))
         return step
 

@@ -1,11 +1,12 @@
 """The one place, beside the server, that knows threads: callers of an engine take turns.
 
 The lock is held for one call of the decoder, not for a whole speech: two open streams of one
-thread go on side by side, and a caller that waits for its own words holds up nobody.
+thread go on side by side, and a caller that waits for its own words holds up nobody. A thread that
+holds it may take it again: the garbage collector can close an abandoned stream at any moment.
 """
 
 from collections.abc import Sequence
-from threading import Lock
+from typing import TYPE_CHECKING
 
 from menura.engines.contract import (
     Decoder,
@@ -17,11 +18,14 @@ from menura.engines.contract import (
     Words,
 )
 
+if TYPE_CHECKING:
+    from threading import RLock
+
 
 class TurnTaking:
     """A decoder whose calls wait for the engine's lock."""
 
-    def __init__(self, decoder: Decoder, lock: Lock) -> None:
+    def __init__(self, decoder: Decoder, lock: "RLock") -> None:
         self._decoder = decoder
         self._lock = lock
 

@@ -7,20 +7,20 @@ before its digest is right. What results is the cache's documented layout, so th
 and every program built on it find the file as if they had brought it.
 """
 
-import errno
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from menura.errors import DiskFullError, DownloadError
+from menura.errors import DownloadError
 from menura.store.cache import hub_cache, hub_repo_folder, snapshot_folders
 from menura.store.hub import RemoteFile, RemoteRepo, file_url, network_errors
+from menura.store.placing import placed
 from menura.store.records import FileHash
 
 if TYPE_CHECKING:
@@ -83,20 +83,31 @@ def fetch(client: "httpx.Client", repo: RemoteRepo, file: RemoteFile) -> Iterato
     Raises: DownloadError: the connection brings nothing more, or what came is not what the hub
         announced. A partial file is kept, to be gone on with.
     """
-    blob, pointer = _blob_path(repo, file), pointer_path(repo, file)
+    if (yield from _is_sound_here(repo, file)):
+        return
+    blob = _blob_path(repo, file)
     blob.parent.mkdir(parents=True, exist_ok=True)
     with _sole_writer(repo, file):
-        here = content_path(repo, file)
-        if here.is_file():
-            hashing = FileHash(here, git=file.is_git_blob)
-            yield from (Step(Phase.CHECK, done) for done in hashing.steps())
-            if hashing.digest == file.digest:
-                return
-            pointer.unlink(missing_ok=True)
-            blob.unlink(missing_ok=True)
+        if (yield from _is_sound_here(repo, file)):  # another program brought it meanwhile
+            return
+        pointer_path(repo, file).unlink(missing_ok=True)
+        blob.unlink(missing_ok=True)
         yield from _bring(client, repo, file)
         yield from _check(repo, file)
         partial_path(repo, file).replace(blob)
+
+
+def _is_sound_here(repo: RemoteRepo, file: RemoteFile) -> Generator[Step, None, bool]:
+    """Whether the file's content is here and right: its size and, if that is right, its digest."""
+    here = content_path(repo, file)
+    if not here.is_file() or _size(here) != file.n_bytes:
+        return False
+    try:
+        hashing = FileHash(here, git=file.is_git_blob)
+        yield from (Step(Phase.CHECK, done) for done in hashing.steps())
+    except FileNotFoundError:  # another program found it damaged, and brings it anew
+        return False
+    return hashing.digest == file.digest
 
 
 def name_files(repo: RemoteRepo, revision: str) -> None:
@@ -107,24 +118,24 @@ def name_files(repo: RemoteRepo, revision: str) -> None:
     for file in repo.files:
         pointer = pointer_path(repo, file)
         if not pointer.is_file():
-            pointer.parent.mkdir(parents=True, exist_ok=True)
-            pointer.unlink(missing_ok=True)  # a link to nothing
-            if not _link(_blob_path(repo, file), pointer):
-                shutil.copyfile(_blob_path(repo, file), pointer)
+            blob = _blob_path(repo, file)
+            with placed(pointer) as temporary:
+                if not _link(blob, temporary):
+                    shutil.copyfile(blob, temporary)
     if len(snapshot_folders(hub_repo_folder(repo.hub_id))) == 1:
         _drop_copied_blobs(repo)
     if revision != repo.commit:
         _write_reference(repo, revision)
 
 
-def _link(blob: Path, pointer: Path) -> bool:
+def _link(blob: Path, name: Path) -> bool:
     """Whether a link could be made; Windows and some network disks refuse it."""
     from huggingface_hub import constants  # noqa: PLC0415
 
     if getattr(constants, "HF_HUB_DISABLE_SYMLINKS", False):
         return False
     try:
-        pointer.symlink_to(os.path.relpath(blob, pointer.parent))
+        name.symlink_to(os.path.relpath(blob, name.parent))
     except OSError:
         return False
     return True
@@ -139,30 +150,8 @@ def _drop_copied_blobs(repo: RemoteRepo) -> None:
 
 def _write_reference(repo: RemoteRepo, revision: str) -> None:
     path = hub_repo_folder(repo.hub_id) / "refs" / revision
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(repo.commit, "utf-8")
-    temporary.replace(path)
-
-
-@contextmanager
-def disk_errors() -> Iterator[None]:
-    """Runs the block; a full or unwritable disk becomes a clear error.
-
-    Raises: DiskFullError, DownloadError.
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise DiskFullError(
-                f"the disk of {hub_cache()} became full. What had arrived is kept: make room and "
-                "run the same command again."
-            ) from error
-        raise DownloadError(
-            f"cannot write below {hub_cache()}: {error.strerror or error}. HF_HUB_CACHE can name "
-            "another folder."
-        ) from error
+    with placed(path) as temporary:
+        temporary.write_text(repo.commit, "utf-8")
 
 
 @contextmanager

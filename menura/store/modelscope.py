@@ -1,13 +1,15 @@
 """ModelScope, the other hub: where its cache lies, and one file brought by its own package.
 
 The package `modelscope` is optional and heavy, so it is imported only when a person asks for
-`--source modelscope`. It goes on with partial files and checks digests by itself.
+`--source modelscope`. It goes on with partial files by itself, and checks what it brings but not
+what is in its cache already.
 """
 
 import os
 from pathlib import Path
 
 from menura.errors import DownloadError, EngineNotInstalledError
+from menura.store.placing import NO_ROOM
 
 # The names its releases gave to their errors; some derive from nothing more telling than Exception.
 _ERROR_NAMES = (
@@ -41,6 +43,7 @@ def bring(modelscope_id: str, name: str, revision: str | None) -> Path:
     """The file in ModelScope's cache, brought now if it is not there.
 
     Raises: EngineNotInstalledError: the package is missing. DownloadError: it failed.
+        OSError: the disk is full.
     """
     try:
         from modelscope.hub import errors  # noqa: PLC0415
@@ -54,6 +57,8 @@ def bring(modelscope_id: str, name: str, revision: str | None) -> Path:
     try:
         return Path(model_file_download(modelscope_id, name, revision=revision))
     except (OSError, ValueError, *own_errors) as error:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            raise
         raise DownloadError(
             f"ModelScope could not bring {name} of {modelscope_id} ({type(error).__name__}: "
             f"{error}). What had arrived is kept: run the same command again, or pull without "

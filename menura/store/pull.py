@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from menura.catalogue import KnownModel, Repo, lookup, suggest
+from menura.catalogue import ExpectedFile, KnownModel, Repo, lookup, suggest
 from menura.errors import (
     DiskFullError,
     DownloadError,
@@ -23,15 +23,9 @@ from menura.errors import (
 )
 from menura.store import modelscope
 from menura.store.cache import Hub, hub_cache
-from menura.store.fetch import (
-    Phase,
-    bytes_here,
-    content_path,
-    disk_errors,
-    fetch,
-    name_files,
-)
+from menura.store.fetch import Phase, bytes_here, content_path, fetch, name_files
 from menura.store.hub import RemoteRepo, hub_client, list_repo, refuse_when_offline
+from menura.store.placing import disk_errors
 from menura.store.records import FileRecord, PullRecord, read_record, sha256_of, write_record
 from menura.store.resolve import is_hub_id
 
@@ -205,7 +199,7 @@ def _remote(client: "httpx.Client", repo: Repo, revision: str) -> RemoteRepo:
 
 def _from_huggingface(wish: _Wish) -> Iterator[PullProgress]:
     refuse_when_offline(wish.name)
-    with hub_client() as client, disk_errors():
+    with hub_client() as client, disk_errors(hub_cache(), "HF_HUB_CACHE"):
         remotes = [_remote(client, repo, wish.revision) for repo in wish.repos]
         everything = [(remote, file) for remote in remotes for file in remote.files]
         total_bytes = sum(file.n_bytes for _, file in everything)
@@ -237,47 +231,66 @@ def _free_bytes(folder: Path) -> int:
 
 
 def _bring_repo(client: "httpx.Client", remote: RemoteRepo) -> Iterator[PullProgress]:
-    """One repository's progress, counted in its own bytes; at the end it is recorded."""
-    record = read_record(Hub.HUGGINGFACE, remote.hub_id, remote.commit)
-    recorded = dict(record.files) if record else {}
+    """One repository's progress in its own bytes; what is here is checked anew, all is recorded."""
+    brought: dict[str, FileRecord] = {}
     done_bytes = 0
     for file in remote.files:
-        content, known = content_path(remote, file), recorded.get(file.name)
-        if not (known and content.is_file() and content.stat().st_size == known.n_bytes):
-            for step in fetch(client, remote, file):
-                so_far = step.done_bytes if step.phase is Phase.DOWNLOAD else file.n_bytes
-                yield PullProgress(
-                    phase=step.phase,
-                    file=file.name,
-                    file_done_bytes=step.done_bytes,
-                    file_bytes=file.n_bytes,
-                    done_bytes=done_bytes + so_far,
-                    total_bytes=0,
-                )
-            sha256 = sha256_of(content_path(remote, file)) if file.is_git_blob else file.digest
-            recorded[file.name] = FileRecord(file.n_bytes, sha256)
+        so_far = 0
+        for step in fetch(client, remote, file):
+            is_check = step.phase is Phase.CHECK  # of what arrived, or of what was here
+            so_far = max(so_far, step.done_bytes) if is_check else step.done_bytes
+            yield PullProgress(
+                phase=step.phase,
+                file=file.name,
+                file_done_bytes=step.done_bytes,
+                file_bytes=file.n_bytes,
+                done_bytes=done_bytes + so_far,
+                total_bytes=0,
+            )
+        sha256 = sha256_of(content_path(remote, file)) if file.is_git_blob else file.digest
+        brought[file.name] = FileRecord(file.n_bytes, sha256)
         done_bytes += file.n_bytes
+    # One repository can hold several models, and each pull brings only its own files.
+    record = read_record(Hub.HUGGINGFACE, remote.hub_id, remote.commit)
+    recorded = {**(record.files if record else {}), **brought}
     write_record(PullRecord(Hub.HUGGINGFACE, remote.hub_id, remote.commit, recorded))
 
 
 def _from_modelscope(wish: _Wish, revision: str | None) -> Iterator[PullProgress]:
-    """The package `modelscope` resumes and checks by itself; progress is shown file by file."""
+    """The package `modelscope` resumes by itself; progress is shown, and checked, file by file."""
     total_bytes = sum(file.likely_bytes for repo in wish.repos for file in repo.files)
     folders = [f for repo in wish.repos for f in modelscope.cached_folders(_modelscope_id(repo))]
     if not folders:  # else some of it is here, and how much only the package knows
         _check_room(wish.name, total_bytes, modelscope.cache_root())
     done_bytes = 0
-    for repo in wish.repos:
-        recorded: dict[str, FileRecord] = {}
-        for file in repo.files:
-            size = file.likely_bytes
-            yield PullProgress(Phase.DOWNLOAD, file.name, 0, size, done_bytes, total_bytes)
-            path = modelscope.bring(_modelscope_id(repo), file.name, revision)
-            recorded[file.name] = FileRecord(path.stat().st_size, sha256_of(path))
-            done_bytes += size
-            yield PullProgress(Phase.CHECK, file.name, size, size, done_bytes, total_bytes)
-        write_record(PullRecord(Hub.MODELSCOPE, repo.hub_id, "", recorded))
+    with disk_errors(modelscope.cache_root(), "MODELSCOPE_CACHE"):
+        for repo in wish.repos:
+            recorded: dict[str, FileRecord] = {}
+            for file in repo.files:
+                size = file.likely_bytes
+                yield PullProgress(Phase.DOWNLOAD, file.name, 0, size, done_bytes, total_bytes)
+                recorded[file.name] = _bring_checked(repo, file, revision)
+                done_bytes += size
+                yield PullProgress(Phase.CHECK, file.name, size, size, done_bytes, total_bytes)
+            write_record(PullRecord(Hub.MODELSCOPE, repo.hub_id, "", recorded))
     yield PullProgress(Phase.DONE, "", 0, 0, total_bytes, total_bytes)
+
+
+def _bring_checked(repo: Repo, file: ExpectedFile, revision: str | None) -> FileRecord:
+    """The file as it is now in ModelScope's cache, if it is the one that the catalogue knows.
+
+    A revision asked for by name may have other sizes. Nothing is removed: the cache is not ours.
+    """
+    path = modelscope.bring(_modelscope_id(repo), file.name, revision)
+    found = FileRecord(path.stat().st_size, sha256_of(path))
+    expected = file if revision is None else ExpectedFile(file.name, sha256=file.sha256)
+    if difference := expected.difference(found.n_bytes, found.sha256):
+        raise DownloadError(
+            f"{file.name} of {repo.hub_id} from ModelScope is not the file that this Menura was "
+            f"made for: {difference}. It was left at {path}: delete it and run the same command "
+            "again; if it fails again, pull without --source."
+        )
+    return found
 
 
 def _modelscope_id(repo: Repo) -> str:

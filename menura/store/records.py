@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from menura.settings import folders
 from menura.store.cache import Hub
+from menura.store.placing import disk_errors, placed
 
 _CHUNK_BYTES = 1 << 23
 _SCHEMA = 1
@@ -98,21 +99,25 @@ def _files(found: object) -> Mapping[str, FileRecord] | None:
 
 
 def write_record(record: PullRecord) -> Path:
-    """The path of the record, written whole or not at all."""
+    """The path of the record, written whole or not at all.
+
+    Raises: DiskFullError, DownloadError: the disk refuses it; the message names the folder.
+    """
     path = _record_path(record.hub, record.hub_id, record.revision)
-    path.parent.mkdir(parents=True, exist_ok=True)
     content = {
         "schema": _SCHEMA,
         "repository": record.hub_id,
         "revision": record.revision,
         "files": {name: asdict(file) for name, file in sorted(record.files.items())},
     }
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    with temporary.open("w", encoding="utf-8") as file:
+    with (
+        disk_errors(path.parent, "MENURA_HOME"),
+        placed(path) as temporary,
+        temporary.open("w", encoding="utf-8") as file,
+    ):
         json.dump(content, file, indent=2)
         file.flush()
         os.fsync(file.fileno())
-    temporary.replace(path)
     return path
 
 

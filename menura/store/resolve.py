@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from menura.catalogue import BUILTIN, ECHO, KnownModel, Repo, known_models, lookup, suggest
+from menura.catalogue import (
+    BUILTIN,
+    ECHO,
+    PACKAGED_FILE,
+    KnownModel,
+    Repo,
+    known_models,
+    lookup,
+    suggest,
+)
 from menura.errors import ModelNotFoundError
 from menura.store.cache import (
     Copy,
@@ -26,7 +35,7 @@ from menura.store.cache import (
 from menura.store.records import sha256_of
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
-PACKAGED_VOICE, _PACKAGED_FILE = "heart", "hibari.onnx"
+PACKAGED_VOICE = "heart"
 
 
 class Source(StrEnum):
@@ -194,9 +203,10 @@ def _unknown(name: str) -> ModelNotFoundError:
 def builtin_voice_file(name: str) -> Path | None:
     """The file of a built-in voice (`emma` or `builtin-emma`) if it is here and whole, or None."""
     voice = name.removeprefix(f"{BUILTIN}-")
-    assets = builtin_assets()
     if voice == PACKAGED_VOICE:
-        return None if assets is None else assets / _PACKAGED_FILE
+        assets = builtin_assets()
+        packaged = assets and assets / PACKAGED_FILE.name
+        return packaged if packaged and packaged.is_file() else None
     known = lookup(f"{BUILTIN}-{voice}")
     if known is None:
         return None

@@ -5,6 +5,9 @@ SHA-256; what was recorded when Menura pulled it; the digest by which the hub's 
 content; the first digits of a SHA-256. Where nothing is known the report says so. A size in
 the catalogue is that of one publication: in a user's own folder, which may hold a variant, or
 beside a digest that is right, another size is a remark and no fault.
+
+Of weights without any digest, this alone is sure: each header and index is sound and agrees with
+the size of its file. Which tensors a model needs, and of which shapes, its engine must say.
 """
 
 import os
@@ -13,10 +16,10 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from menura.catalogue import ExpectedFile
+from menura.catalogue import PACKAGED_FILE, ExpectedFile
 from menura.errors import ModelFilesError
 from menura.store.records import FileHash, FileRecord, read_record
-from menura.store.resolve import Located, Source, builtin_voice_file, locate
+from menura.store.resolve import PACKAGED_VOICE, Located, Source, builtin_voice_file, locate
 from menura.store.tensors import (
     INDEX_ENDING,
     Shapes,
@@ -25,6 +28,7 @@ from menura.store.tensors import (
     index_problem,
 )
 
+_NOT_PACKAGED = "the file is missing: install the package hibari-tts again"
 _DIGEST = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -81,7 +85,7 @@ def verify(
     full: bool = False,
     expected_tensors: Sequence[Mapping[str, Shapes]] | None = None,
 ) -> VerifyReport:
-    """The verdict on a model. Arguments and errors: as `verify_steps`."""
+    """The verdict on a model: files, sizes, headers, digests. Arguments, errors: `verify_steps`."""
     report: VerifyReport | None = None
     for step in verify_steps(name_or_folder, full=full, expected_tensors=expected_tensors):
         report = step if isinstance(step, VerifyReport) else report
@@ -98,8 +102,9 @@ def verify_steps(
     """How far the check is, again and again, and at last the verdict.
 
     Headers and sizes are always checked, digests where one is known. `full` hashes the other files
-    too, to show their SHA-256. `expected_tensors` holds, for each of the model's folders, weights
-    file -> tensor name -> shape, as its engine gives them.
+    too, to show their SHA-256. The names and shapes of tensors are compared only with
+    `expected_tensors`: for each of the model's folders, weights file -> tensor name -> shape, as
+    its engine states them.
 
     Raises: ModelNotFoundError: nothing of the model is on this machine.
     """
@@ -108,6 +113,8 @@ def verify_steps(
     for file in _subjects(found):
         report = yield from _check_file(file, full=full)
         reports.append(report)
+    if found.source is Source.BUILTIN and not reports:
+        reports.append(FileReport(Path(), PACKAGED_FILE.name, 0, (_NOT_PACKAGED,)))
     for copy, expected in zip(found.copies, expected_tensors or (), strict=False):
         reports += [] if copy is None else _tensor_reports(copy.folder, expected)
     absent = set(found.missing) - {report.name for report in reports}
@@ -132,10 +139,11 @@ class _Subject:
 def _subjects(found: Located) -> Iterator[_Subject]:
     """The files to check: those that the catalogue names, that were recorded, and all weights."""
     if found.source is Source.BUILTIN:
-        path = builtin_voice_file(found.name)
-        if path is not None and found.known is not None and found.known.repos:
-            expected = replace(found.known.repos[0].files[0], name=path.name)
-            yield _Subject(path.parent, expected)
+        repos = found.known.repos if found.known is not None else ()
+        path = builtin_voice_file(found.name if repos else PACKAGED_VOICE)
+        if path is not None:
+            expected = repos[0].files[0] if repos else PACKAGED_FILE
+            yield _Subject(path.parent, replace(expected, name=path.name))
     for copy in found.copies:
         if copy is None:
             continue

@@ -1,7 +1,9 @@
 """Cleaned text: composed (NFC), without characters that no voice can read and some would choke on.
 
-Dropped: control characters but tab and newline, the controls of text direction, lone surrogates.
-Kept: joiners (ZWJ, ZWNJ) and everything else that shapes letters.
+Dropped: control characters but tab and newline, whole terminal sequences (colours in a log), the
+controls of text direction, lone surrogates. Kept: joiners (ZWJ, ZWNJ) and all that shapes letters.
+A long run of characters that nobody reads (leader dots, emoji, heaps of accents) keeps its first
+few: it has no duration in a plan, but costs a model as much as speech does.
 The old and rare line breaks (CRLF, CR, vertical tab, form feed, NEL, the ASCII separators) become
 one newline: they stand between words, and dropping them would glue two words together.
 """
@@ -10,14 +12,15 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from itertools import groupby
 
-_CONTROLS = r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
-_DIRECTIONS = r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-_SURROGATES = r"\ud800-\udfff"
-REMOVED_CLASS = _CONTROLS + _DIRECTIONS + _SURROGATES
-"""What cleaning removes, as the inside of a regular expression's character class."""
+from menura.text.scripts import RULER, is_spoken
+from menura.text.unwanted import REMOVED
 
-REMOVED = re.compile(f"[{REMOVED_CLASS}]")
+LONGEST_SILENCE = 12
+"""The most characters in a row that are kept although none of them is read aloud."""
+
+_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _LINE_BREAK = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1f\x85]")
 
 
@@ -34,13 +37,32 @@ def clean(text: str) -> tuple[str, tuple[Dropped, ...]]:
 
     Spaces at the ends stay; `plan.segments` strips them.
     """
-    removed = Counter(REMOVED.findall(text))
-    kept = _LINE_BREAK.sub("\n", REMOVED.sub("", text))
-    dropped = tuple(Dropped(_label(character), count) for character, count in removed.items())
+    plain = _TERMINAL.sub("\x1b", text)  # one control character stands for the sequence
+    removed = Counter(REMOVED.findall(plain))
+    kept, left_out = _without_long_silence(_LINE_BREAK.sub("\n", REMOVED.sub("", plain)))
+    removed += Counter(character for character in left_out if not character.isspace())
+    dropped = tuple(Dropped(label(character), count) for character, count in removed.items())
     return unicodedata.normalize("NFC", kept), dropped
 
 
-def _label(character: str) -> str:
+def _without_long_silence(text: str) -> tuple[str, str]:
+    """The text with each long run of unread characters cut to its first, and what was cut off."""
+    is_read = [is_spoken(character) for character in text]
+    for ruler in RULER.finditer(text):
+        is_read[ruler.start() : ruler.end()] = [False] * len(ruler.group())
+    kept, left_out = [], []
+    for read, run in groupby(range(len(text)), key=is_read.__getitem__):
+        first, *_ = places = list(run)
+        end = places[-1] + 1
+        limit = end if read else min(end, first + LONGEST_SILENCE)
+        rest = text[limit:end]
+        parted = any(map(str.isspace, rest)) and not text[limit - 1].isspace()
+        kept.append(text[first:limit] + (" " if parted else ""))  # what follows is not glued on
+        left_out.append(rest)
+    return "".join(kept), "".join(left_out)
+
+
+def label(character: str) -> str:
     """The code point and name of a character: control characters and surrogates have no name."""
     unnamed = "LONE SURROGATE" if "\ud800" <= character <= "\udfff" else "CONTROL CHARACTER"
     return f"U+{ord(character):04X} {unicodedata.name(character, unnamed)}"

@@ -3,7 +3,7 @@
 Kept together: a base and its marks, variation selectors, joiners and emoji modifiers; emoji joined
 by ZWJ; two regional indicators (a flag); the parts of a Hangul syllable; CR and LF; consonants
 joined by an Indic or Khmer virama. Differences from the standard: "emoji" means any symbol of the
-categories So and Sm; a removed character (`cleaning.REMOVED`) sticks to what stands before it;
+categories So and Sm; a removed character (`unwanted.REMOVED`) sticks to what stands before it;
 prepended marks are not known; and a cluster joins at most four letters, so that no text can grow
 one without end.
 """
@@ -11,7 +11,7 @@ one without end.
 import unicodedata
 from typing import Final
 
-from menura.text.cleaning import REMOVED
+from menura.text.unwanted import REMOVED
 
 _MAX_JOINS: Final = 3
 

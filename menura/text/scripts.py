@@ -13,7 +13,7 @@ import re
 import unicodedata
 from functools import cache
 
-from menura.text.cleaning import REMOVED_CLASS
+from menura.text.unwanted import REMOVED_CLASS
 
 WITHOUT_SPACES = frozenset(
     {"han", "kana", "bopomofo", "yi", "thai", "lao", "khmer", "myanmar"}

@@ -8,7 +8,7 @@ import pytest
 
 import menura
 from menura.engines import registry
-from menura.engines.contract import Capability, Delivery, FinishReason, RowStep
+from menura.engines.contract import Capability, Decoder, Delivery, FinishReason, RowStep, Stage
 from menura.errors import InvalidValueError, MenuraError, UnsupportedError
 from menura.speech import SpeechRequest, validate
 
@@ -125,12 +125,23 @@ def test_a_row_does_not_know_its_neighbours(tts: menura.TTS) -> None:
         assert np.array_equal(alone.samples, speech.samples)
 
 
-def test_a_stream_that_is_closed_frees_its_row(tts: menura.TTS) -> None:
-    stream = tts.stream(TEXT, voice=voice_of(tts), seed=1)
+def test_a_stream_that_is_closed_frees_its_row(
+    tts: menura.TTS, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoders: list[Decoder] = []
+    make = tts.engine.decoder
+
+    def keep(rows: int) -> Decoder:
+        decoders.append(make(rows))
+        return decoders[-1]
+
+    monkeypatch.setattr(tts.engine, "decoder", keep)
+    stream = tts.stream(TEXT * 3, voice=voice_of(tts), seed=1)
     next(stream)
     stream.close()
     assert list(stream) == []
-    assert tts.speak("Still there.", voice=voice_of(tts)).finish is FinishReason.STOP
+    assert decoders[0].live == 0
+    assert len(decoders[0].free_rows) == tts.spec.max_rows or len(decoders[0].free_rows) == 1
 
 
 def test_rows_are_free_again_after_release_whatever_their_state(tts: menura.TTS) -> None:
@@ -186,4 +197,4 @@ def test_every_failure_is_a_menura_error(tts: menura.TTS) -> None:
 def test_the_working_memory_is_a_number_of_bytes(tts: menura.TTS) -> None:
     manner = validate(SpeechRequest(TEXT, voice=voice_of(tts)), tts.spec)
     prompt = tts.engine.build_prompt(TEXT, manner)
-    assert all(tts.engine.working_bytes(stage, prompt) > 0 for stage in tts.engine.stages)
+    assert all(tts.engine.working_bytes(stage, prompt) > 0 for stage in Stage)

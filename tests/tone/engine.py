@@ -126,6 +126,7 @@ class ToneEngine:
             options=ToneOptions,
             capabilities=frozenset({Capability.CLONE, Capability.STREAM_TEXT}),
             max_rows=self._max_rows,
+            fingerprint="1",
         )
 
     @property

@@ -1,7 +1,9 @@
 """Speaking and streaming, with the tone engine: what is heard says whose text it is."""
 
+import gc
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +13,18 @@ from hypothesis import strategies as st
 
 import menura
 from menura.audio.decode import decode
+from menura.engines.contract import RowStep
 from menura.errors import (
     InvalidValueError,
     ModelNotFoundError,
     NoAudioError,
     NothingToSpeakError,
     NumericsError,
+    SettingsError,
     UnsupportedError,
 )
 from menura.speech import FinishReason, SpeechRequest
-from tests.tone.engine import FRAME, RATE_HZ, ToneEngine, heard_hz, tone_hz
+from tests.tone.engine import FRAME, RATE_HZ, ToneDecoder, ToneEngine, heard_hz, tone_hz
 
 LONG = "\n\n".join(
     f"Paragraph {name} has a few words. It goes on for a second sentence of some length, "
@@ -153,6 +157,46 @@ def test_two_streams_of_one_thread_go_on_side_by_side(tone: menura.TTS) -> None:
     assert heard_hz(np.concatenate([b.samples for _, b in pairs])) == tones("four five six")
 
 
+def test_a_stream_closed_by_another_thread_ends_after_its_step(tone: menura.TTS) -> None:
+    stream = tone.stream("ENDLESS", seed=1)
+    heard = threading.Event()
+
+    def listen() -> None:
+        for _ in stream:
+            heard.set()
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    heard.wait()
+    stream.close()
+    listener.join(timeout=60)
+    assert not listener.is_alive()
+    assert isinstance(tone.engine, ToneEngine)
+    assert tone.engine.decoders[-1].live == 0
+
+
+def test_an_abandoned_stream_may_be_collected_in_the_middle_of_a_step(
+    tone: menura.TTS, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Player:
+        def __init__(self) -> None:
+            self.stream = tone.stream("alpha beta gamma", seed=1)
+            self.stop = self.stream.close
+            self.me = self  # a cycle: only the collector ends it
+
+    next(Player().stream)
+    step = ToneDecoder.step
+
+    def collecting(self: ToneDecoder) -> list[RowStep]:
+        gc.collect()
+        return step(self)
+
+    monkeypatch.setattr(ToneDecoder, "step", collecting)
+    assert heard_hz(tone.speak("delta", seed=1).samples) == tones("delta")
+    assert isinstance(tone.engine, ToneEngine)
+    assert all(decoder.live == 0 for decoder in tone.engine.decoders)
+
+
 def test_threads_share_one_model_without_mixing_their_audio(tone: menura.TTS) -> None:
     texts = [" ".join([f"thread{number}"] * 20) for number in range(6)]
     found: dict[str, list[int]] = {}
@@ -197,6 +241,15 @@ def test_pieces_of_a_text_give_what_the_whole_text_gives(
     whole = tone.speak(text, split=False, seed=8)
     chunks = list(tone.stream(iter(pieces), seed=8))
     assert np.array_equal(np.concatenate([chunk.samples for chunk in chunks]), whole.samples)
+
+
+def test_words_are_cleaned_as_they_come_and_that_is_reported(tone: menura.TTS) -> None:
+    stream = tone.stream(iter(["al\x00pha\u202e be", "ta\ud800"]), seed=1)
+    samples = np.concatenate([chunk.samples for chunk in stream])
+    assert heard_hz(samples) == tones("alpha beta")
+    dropped = stream.applied["dropped_characters"]
+    assert isinstance(dropped, dict)
+    assert sorted(dropped.values()) == [1, 1, 1]
 
 
 def test_words_that_hold_nothing_to_speak_are_an_error(tone: menura.TTS) -> None:
@@ -269,6 +322,54 @@ def test_samples_without_a_rate_are_refused(tone: menura.TTS) -> None:
         tone.voice(np.zeros(100, np.float32))
 
 
+@pytest.mark.parametrize(
+    ("clip", "rate_hz", "param"),
+    [
+        (np.zeros(0, np.float32), 8_000, "clip"),
+        (np.zeros((2, 2, 2), np.float32), 8_000, "clip"),
+        (np.array(["a"]), 8_000, "clip"),
+        (np.array([np.nan], np.float32), 8_000, "clip"),
+        (np.ones(9, np.float32), 0, "rate_hz"),
+        (np.ones(9, np.float32), "8000", "rate_hz"),
+        ([0.0, 1.0], 8_000, "rate_hz"),
+        ([0.0, 1.0], None, "clip"),
+        ("me.wav", 8_000, "rate_hz"),
+        (menura.Reference(np.array([np.nan], np.float32), 8_000), None, "clip"),
+        (menura.Reference(np.ones(9, np.float32), 8_000), 8_000, "rate_hz"),
+    ],
+)
+def test_a_clip_that_cannot_be_one_is_refused_by_name(
+    tone: menura.TTS, clip: object, rate_hz: object, param: str
+) -> None:
+    with pytest.raises(InvalidValueError) as caught:
+        tone.voice(clip, rate_hz=rate_hz)  # type: ignore[arg-type]
+    assert caught.value.param == param
+
+
+def test_integer_samples_and_channels_become_what_they_mean(tone: menura.TTS) -> None:
+    level = np.full(100, 0.5, np.float32)
+    made = [
+        tone.voice(samples, rate_hz=RATE_HZ).embedding
+        for samples in (
+            level,
+            np.full(100, 16_384, np.int16),
+            np.full(100, 192, np.uint8),
+            np.stack([level, level], axis=1),
+            np.stack([level, level]),
+        )
+    ]
+    assert made == [pytest.approx(0.5)] * 5
+    with_words = tone.voice(menura.Reference(level, RATE_HZ, "a"), transcript="b")
+    assert with_words.prompt.transcript == "b"
+
+
+def test_another_weights_voice_is_refused(tone: menura.TTS) -> None:
+    voice = tone.voice(np.ones(100, np.float32), rate_hz=RATE_HZ)
+    other = menura.Voice(voice.label, replace(voice.prompt, fingerprint="2"))
+    with pytest.raises(UnsupportedError, match="other weights"):
+        tone.speak("alpha", voice=other)
+
+
 def test_another_engines_voice_is_refused(tone: menura.TTS) -> None:
     voice = tone.voice(np.ones(100, np.float32), rate_hz=RATE_HZ)
     with pytest.raises(UnsupportedError, match="tone"):
@@ -315,6 +416,8 @@ def test_a_name_that_nobody_knows_is_an_error(tmp_path: Path) -> None:
         ({"speed": float("nan")}, "speed"),
         ({"speed": "fast"}, "speed"),
         ({"language": "jp"}, "language"),
+        ({"language": 5}, "language"),
+        ({"instruct": 5}, "instruct"),
         ({"voice": "lo"}, "voice"),
         ({"loudness": 2}, "loudness"),
         ({"frames_per_wrod": 2}, "frames_per_wrod"),
@@ -334,6 +437,43 @@ def test_a_language_that_this_model_lacks_names_one_that_has_it(tone: menura.TTS
     assert caught.value.exit_code == 4
     lenient = tone.speak("alpha", language="german", strict=False)
     assert list(lenient.applied["ignored"]) == ["language"]  # type: ignore[call-overload]
+
+
+def test_numbers_of_numpy_are_numbers(tone: menura.TTS) -> None:
+    speech = tone.speak("alpha", seed=np.int64(5), speed=np.float32(1.0))  # type: ignore[arg-type]
+    assert speech.applied["seed"] == 5
+    assert type(speech.applied["seed"]) is int
+
+
+@pytest.mark.parametrize("model", ["", b"x", 5])
+def test_a_model_that_is_no_name_is_refused(model: object) -> None:
+    with pytest.raises(InvalidValueError, match="name or a folder"):
+        menura.load(model)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", [None, 5, b"bytes"])
+def test_a_text_that_is_none_is_refused(tone: menura.TTS, text: object) -> None:
+    with pytest.raises(InvalidValueError, match="text"):
+        tone.speak(text)  # type: ignore[arg-type]
+    with pytest.raises(InvalidValueError, match="text"):
+        tone.stream(text)  # type: ignore[arg-type]
+    with pytest.raises(InvalidValueError, match="SpeechRequest"):
+        tone.speak_many([text])  # type: ignore[list-item]
+
+
+def test_a_default_voice_of_the_settings_that_is_wrong_names_the_setting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MENURA_DEFAULT_VOICE", "hart")
+    with pytest.raises(SettingsError, match="MENURA_DEFAULT_VOICE"):
+        menura.load().speak("Hello.")
+
+
+def test_results_can_be_compared_and_hashed(tone: menura.TTS) -> None:
+    speech = tone.speak("alpha", seed=1)
+    assert speech == speech  # noqa: PLR0124
+    assert speech != tone.speak("alpha", seed=1)
+    assert len({speech, speech}) == 1
 
 
 def test_the_plan_is_what_is_then_spoken(tone: menura.TTS) -> None:

@@ -12,11 +12,12 @@ class Example(Options):
     level: float = option(0.5, minimum=0, help="How loud.")
     exact: bool = option(False, help="Whether to be exact.")
     colour: str = option("red", choices=("red", "blue"), help="Which colour.")
+    place: str = option("here", choices=("here", "there"), pattern=r"at\d+", help="Which place.")
     limit: int | None = option(None, minimum=1, help="At most so many.")
 
 
 def test_nothing_given_gives_the_defaults() -> None:
-    assert Example.parse({}) == Example(3, 0.5, False, "red", None)
+    assert Example.parse({}) == Example(3, 0.5, False, "red", "here", None)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,8 @@ def test_nothing_given_gives_the_defaults() -> None:
         ("exact", "OFF", False),
         ("exact", True, True),
         ("colour", "blue", "blue"),
+        ("place", "there", "there"),
+        ("place", "at12", "at12"),
         ("limit", None, None),
         ("limit", "7", 7),
     ],
@@ -59,6 +62,8 @@ def test_a_value_is_read_in_the_options_own_type(name: str, given: object, value
         ("exact", 2),
         ("colour", "green"),
         ("colour", 1),
+        ("place", "at"),
+        ("place", "xat12"),
         ("limit", 0),
     ],
 )
@@ -79,7 +84,7 @@ def test_the_error_says_what_is_allowed() -> None:
 def test_an_unknown_name_is_refused_with_the_closest_one() -> None:
     with pytest.raises(InvalidValueError, match="Did you mean 'colour'") as caught:
         Example.parse({"color": "red"})
-    assert "count, level, exact, colour, limit" in caught.value.message
+    assert "count, level, exact, colour, place, limit" in caught.value.message
 
 
 def test_the_facts_are_what_was_declared() -> None:
@@ -88,4 +93,5 @@ def test_the_facts_are_what_was_declared() -> None:
     assert facts["count"].kind is int
     assert facts["limit"].optional
     assert facts["colour"].allowed() == "one of: red, blue"
+    assert facts["place"].allowed() == "one of: here, there and the like"
     assert facts["level"].allowed() == "a number of at least 0"

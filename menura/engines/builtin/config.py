@@ -69,8 +69,14 @@ class Voices:
         files = extra.get("voice_files", {})
         if not isinstance(files, Mapping):
             raise InvalidValueError("voice_files must map names to files.", param="voice_files")
+        default = str(extra.get("default_voice", DEFAULT_VOICE))
+        if default != DEFAULT_VOICE and default not in files:
+            message = (
+                f"the voice {default!r} is not on this machine; it has: heart {' '.join(files)}"
+            )
+            raise InvalidValueError(message, param="default_voice")
         paths = {str(name): Path(str(path)) for name, path in files.items()}
-        return cls(paths, str(extra.get("default_voice", DEFAULT_VOICE)))
+        return cls(paths, default)
 
 
 def spec(here: Voices) -> EngineSpec:

@@ -4,9 +4,11 @@ Source: PyPI hibari-tts 0.2.1. With the same text, speed and seed, a segment's s
 that the library gives. One segment is one step. Never imports torch.
 """
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +31,7 @@ from menura.engines.contract import (
     Words,
 )
 from menura.errors import (
+    MenuraError,
     ModelFilesError,
     NoAudioError,
     UnsupportedError,
@@ -37,11 +40,14 @@ from menura.errors import (
 from menura.runtime.seeding import SeedNoise
 from menura.speech import Manner, Reference
 from menura.text.lines import blocks
+from menura.text.scripts import RULER
 
 if TYPE_CHECKING:
     from hibari import Hibari
     from torch import nn
 
+_LEADERS = re.compile(r"(?:\s+[.·•*_-]){3,}(?=\s|$)")
+_PAUSE_MARKS = ".,;:!?…"
 _SESSION_BYTES = 64 * 2**20
 
 
@@ -113,7 +119,8 @@ class BuiltinEngine:
     @property
     def applied(self) -> Mapping[str, object]:
         """How it runs: on the CPU, with the library's int8 weights."""
-        return {"device": "cpu", "precision": "int8", "threads": self._threads}
+        precision = "int8, the library's own weights"
+        return {"device": "cpu", "precision": precision, "threads": self._threads}
 
     def encode_voice(self, reference: Reference, mode: str) -> VoicePrompt:
         """Never a voice. Raises: UnsupportedError: it cannot clone."""
@@ -135,7 +142,8 @@ class BuiltinEngine:
                 param="text",
                 needs=Capability.STREAM_TEXT,
             )
-        spoken, simplified = _simplify(_unwrapped(text))
+        plain = _with_plain_digits(_without_rulers(_unwrapped(text)))
+        spoken, simplified = _simplify(plain)
         options = manner.options
         if not (isinstance(options, config.GenerationOptions) and options.inline_phonemes):
             spoken = spoken.replace("](", "] (")
@@ -223,7 +231,11 @@ class BuiltinDecoder:
 
     def _speak(self, row: int, prompt: BuiltinPrompt, seed: int) -> RowStep:
         voice = self._engine.library_voice(prompt.voice)
-        samples = voice(prompt.spoken, speed=prompt.speed, seed=seed)
+        try:
+            samples = voice(prompt.spoken, speed=prompt.speed, seed=seed)
+        except Exception as cause:  # whatever the library raises is this segment's failure alone
+            message = f"the built-in voice failed on {prompt.text!r:.80}: {cause}"
+            return RowStep(row, finish=FinishReason.ERROR, error=MenuraError(message))
         if len(samples) == 0:
             error = NoAudioError(
                 f"the built-in voice finds nothing to read in {prompt.text!r:.80}."
@@ -238,12 +250,35 @@ def _unwrapped(text: str) -> str:
     return "\n".join(" ".join(line.split()) for line in lines)
 
 
-def _simplify(text: str) -> tuple[str, str]:
+def _without_rulers(text: str) -> str:
+    """The text without drawn lines ("=====", ". . . ."), which the library reads sign by sign.
+
+    Of a run of marks at which it pauses, three stay.
+    """
+    drawn = RULER.sub(lambda run: run[1] * 3 if run[1] in _PAUSE_MARKS else " ", text)
+    return _LEADERS.sub(" ", drawn)
+
+
+def _with_plain_digits(text: str) -> str:
+    """The text with digits such as those of x₁₂, ⑴ and 2⁻¹ as plain ones.
+
+    The library fails on many of them or drops them; a lone ² or ³ it reads as a power.
+    """
+    runs = groupby(text, key=lambda character: character.isdigit() and not character.isdecimal())
+    pieces: list[str] = []
+    for is_odd, characters in runs:
+        run = "".join(characters)
+        plain = is_odd and run not in ("²", "³")
+        pieces.append("".join(str(unicodedata.digit(c)) for c in run) if plain else run)
+    return "".join(pieces)
+
+
+def _simplify(text: str) -> tuple[str, list[str]]:
     """The text with letters that the library would drop put as their base letter, and which."""
     known = config.alphabet()
     letters = [c for c in sorted(set(text)) if c.isalpha() and c not in known]
     simplified: dict[int, str] = {ord(c): base for c in letters if (base := _base(c))}
-    return text.translate(simplified), "".join(map(chr, simplified))
+    return text.translate(simplified), list(map(chr, simplified))
 
 
 def _base(letter: str) -> str:

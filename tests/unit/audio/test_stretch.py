@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from menura.audio.pcm import FloatArray
 from menura.audio.stretch import Stretch, stretch
 from menura.errors import InvalidValueError
 from tests.unit.audio.reference_decoders import tone
@@ -46,6 +47,35 @@ def test_samples_come_out_while_others_go_in(factor: float) -> None:
         n_out += streaming.write(samples[start : start + 480]).size
         assert n_out <= n_in / factor
     assert n_out >= (n_in - 0.2 * RATE_HZ) / factor
+
+
+@pytest.mark.parametrize("n_writes", [1, 10])
+def test_work_is_linear_in_the_length(monkeypatch: pytest.MonkeyPatch, n_writes: int) -> None:
+    n_joined = 0
+    concatenate = np.concatenate
+
+    def counted(arrays: list[FloatArray]) -> FloatArray:
+        nonlocal n_joined
+        joined: FloatArray = concatenate(arrays)
+        n_joined += joined.size
+        return joined
+
+    samples = tone(20 * RATE_HZ, RATE_HZ)
+    monkeypatch.setattr(np, "concatenate", counted)
+    streaming = Stretch(0.5, RATE_HZ)
+    stretched = [streaming.write(part) for part in np.split(samples, n_writes)]
+    n_out = sum(part.size for part in (*stretched, streaming.close()))
+    assert n_out == 2 * samples.size
+    assert n_joined < 2 * (samples.size + n_out)
+
+
+def test_one_write_gives_the_samples_of_many() -> None:
+    samples = tone(RATE_HZ, RATE_HZ)
+    streaming = Stretch(0.8, RATE_HZ)
+    pieces = [streaming.write(samples[start : start + 700]) for start in range(0, RATE_HZ, 700)]
+    np.testing.assert_array_equal(
+        np.concatenate([*pieces, streaming.close()]), stretch(samples, 0.8, RATE_HZ)
+    )
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.24, 4.01, -1.0, float("nan"), float("inf")])

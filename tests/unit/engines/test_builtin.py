@@ -103,7 +103,7 @@ def test_letters_of_other_scripts_are_refused_naming_a_model_that_can(
     with pytest.raises(UnsupportedError, match=script) as caught:
         tts.speak(text)
     assert model in caught.value.message
-    assert ("A model that can" in caught.value.message) == bool(model)
+    assert ("odels that can" in caught.value.message) == bool(model)
     assert caught.value.exit_code == 4
 
 
@@ -119,7 +119,7 @@ def test_an_accent_that_the_library_would_drop_is_read_without_and_said(
 ) -> None:
     assert library("ế").size == 0
     speech = tts.speak("Ask Nguyễn Thế.", seed=1)
-    assert speech.applied["read_without_accent"] == "ếễ"
+    assert speech.applied["read_without_accent"] == ["ế", "ễ"]
     assert np.array_equal(speech.samples, library("Ask Nguyen The.", seed=1))
 
 
@@ -198,3 +198,79 @@ def test_a_device_or_precision_that_it_has_not_is_refused(arguments: dict[str, s
 def test_an_unknown_argument_is_refused() -> None:
     with pytest.raises(InvalidValueError, match="autoencoder"):
         menura.load(autoencoder="somewhere")
+
+
+def test_a_device_of_the_settings_is_a_wish_and_one_asked_for_is_strict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MENURA_DEVICE", "cuda:0")
+    monkeypatch.setenv("MENURA_PRECISION", "bf16")
+    applied = menura.load().speak("Hello.", seed=1).applied
+    unheeded = applied["settings_not_heeded"]
+    assert isinstance(unheeded, dict)
+    assert set(unheeded) == {"device", "precision"}
+    with pytest.raises(UnsupportedError, match="cuda"):
+        menura.load(device="cuda:0")
+
+
+@pytest.mark.parametrize("arguments", [{"device": "gpu"}, {"precision": "nonsense"}])
+def test_a_device_or_precision_that_nothing_has_is_a_bad_value(arguments: dict[str, str]) -> None:
+    with pytest.raises(menura.MenuraError) as caught:
+        menura.load(**arguments)  # type: ignore[arg-type]
+    assert caught.value.exit_code == 2
+
+
+def test_a_failure_of_the_library_is_its_segments_alone(
+    tts: menura.TTS, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Hibari.from_ids
+
+    def fails_on_long(self: Hibari, ids: list[int], *more: object) -> object:
+        if len(ids) > 30:
+            raise RuntimeError("the runtime asked for 80 GB")
+        return real(self, ids, *more)
+
+    monkeypatch.setattr(Hibari, "from_ids", fails_on_long)
+    texts = ["Hello.", "A sentence that is far too long for a library which fails.", "Bye."]
+    good, bad, late = tts.speak_many([SpeechRequest(text, seed=1) for text in texts])
+    assert good.error is None
+    assert late.error is None
+    assert "80 GB" in str(bad.error)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "." * 100_000 + "a",
+        "😄" * 6_000 + " hi",
+        "Z" + "\u0301" * 5_000 + "algo",
+        ". " * 6_000 + "1",
+    ],
+)
+def test_a_heap_of_characters_that_nobody_reads_costs_next_to_nothing(
+    tts: menura.TTS, text: str
+) -> None:
+    speech = tts.speak(text, seed=1)
+    assert 0.3 < speech.seconds < 4.0
+    assert speech.segments[-1].end == len(text)
+    dropped = speech.applied["dropped_characters"]
+    assert isinstance(dropped, dict)
+    assert sum(dropped.values()) > 2_900
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Title\n================\n\nText.",
+        "A: B\n##########\nText.",
+        "Chapter one " + "=" * 500 + " 5 pages",
+        "Chapter one " + ". " * 500 + " 5 pages",
+        "Hello " + "," * 20_000 + " a",
+        "* * *\n\nThe end.\n\n-----",
+    ],
+)
+def test_drawn_lines_are_not_read_and_the_plan_is_near_the_truth(
+    tts: menura.TTS, text: str
+) -> None:
+    planned = tts.plan(SpeechRequest(text, seed=1))
+    assert tts.speak(text, seed=1).seconds < planned.expected_s + 2.0

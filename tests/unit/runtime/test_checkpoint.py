@@ -207,3 +207,11 @@ def test_an_index_that_leads_elsewhere_is_refused(
     path.write_text(json.dumps(content))
     with pytest.raises(ModelFilesError, match=message):
         read_index(path)
+
+
+@pytest.mark.parametrize("length", [640, 896, 1152, 1408])
+def test_a_header_whose_length_begins_like_a_pickle_is_read(tmp_path: Path, length: int) -> None:
+    header = b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'.ljust(length)
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(length.to_bytes(8, "little") + header + bytes(4))
+    assert list(read_header(path).tensors) == ["a"]

@@ -156,8 +156,9 @@ def test_a_cache_that_cannot_be_written_is_named(hub: FakeHub) -> None:
     offer_small(hub)
     hub_cache().parent.mkdir(parents=True)
     hub_cache().write_text("a file where the folder should be")
-    with pytest.raises(DownloadError, match="cannot write below"):
+    with pytest.raises(DownloadError, match="HF_HUB_CACHE can name another") as caught:
         list(pull(SMALL))
+    assert f"cannot read or write below {hub_cache()}: " in caught.value.message
 
 
 def test_a_damaged_file_that_nobody_recorded_is_brought_anew(hub: FakeHub) -> None:

@@ -1,6 +1,9 @@
 """A pull brings what is needed and nothing else, after a look at the wish and at the disk."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import huggingface_hub
 import pytest
@@ -13,9 +16,10 @@ from menura.errors import (
     ModelNotFoundError,
     UnsupportedError,
 )
-from menura.models import Hub, Phase, PullProgress, describe_pull, pull, resolve
+from menura.models import Hub, Phase, PullProgress, describe_pull, pull, resolve, verify
+from menura.store import fetch
 from menura.store.cache import hub_cache, hub_repo_folder
-from menura.store.records import FileRecord, read_record
+from menura.store.records import FileRecord, PullRecord, read_record, write_record
 from tests.unit.store.fake_hub import (
     BIG,
     COMMIT,
@@ -96,8 +100,69 @@ def test_a_second_pull_brings_nothing_again(hub: FakeHub) -> None:
     offer_small(hub)
     list(pull(SMALL))
     hub.seen.clear()
-    assert [step.phase for step in pull(SMALL)] == [Phase.DONE]
+    assert [(step.phase, step.done_bytes) for step in pull(SMALL)] == [
+        (Phase.CHECK, 2),
+        (Phase.CHECK, 2 + len(BIG)),
+        (Phase.DONE, 2 + len(BIG)),
+    ]
     assert [path for path, _, _ in hub.seen] == [f"/api/models/{SMALL}/revision/main"]
+
+
+@pytest.mark.parametrize("name", ["config.json", WEIGHTS])
+def test_a_pull_repairs_what_was_damaged_since_the_last_one(hub: FakeHub, name: str) -> None:
+    offer_small(hub)
+    list(pull(SMALL))
+    content = bytearray((brought() / name).read_bytes())
+    content[-1] ^= 1
+    (brought() / name).resolve().write_bytes(content)
+    assert not verify(SMALL).ok
+    hub.seen.clear()
+    list(pull(SMALL))
+    assert [hub.ranges(other) for other in ("config.json", WEIGHTS) if other != name] == [[]]
+    assert hub.ranges(name) == [""]
+    assert verify(SMALL).ok
+    assert (brought() / name).read_bytes() == hub.repos[SMALL][name]
+
+
+def test_two_voices_of_one_repository_are_recorded_side_by_side(hub: FakeHub) -> None:
+    offer_small(hub)
+    earlier = FileRecord(1, "0" * 64)
+    write_record(PullRecord(Hub.HUGGINGFACE, SMALL, COMMIT, {"another.onnx": earlier}))
+    list(pull(SMALL))
+    record = read_record(Hub.HUGGINGFACE, SMALL, COMMIT)
+    assert record is not None
+    assert sorted(record.files) == ["another.onnx", "config.json", WEIGHTS]
+    assert record.files["another.onnx"] == earlier
+
+
+def test_several_threads_can_pull_one_model_at_once(
+    hub: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer_small(hub)
+    monkeypatch.setattr(fetch, "_LOCK_WAIT_S", 60.0)
+    together = threading.Barrier(5)
+
+    def pull_together(_: int) -> PullProgress:
+        together.wait(60)
+        return list(pull(SMALL, revision="v1"))[-1]
+
+    with ThreadPoolExecutor(5) as threads:
+        phases = [last.phase for last in threads.map(pull_together, range(5))]
+    assert phases == [Phase.DONE] * 5
+    assert len(hub.ranges(WEIGHTS)) == 1
+    assert verify(SMALL).ok
+    assert list(hub_cache().parent.parent.rglob("*.tmp")) == []
+
+
+def test_a_folder_of_records_that_cannot_be_written_is_named(hub: FakeHub, home: Path) -> None:
+    offer_small(hub)
+    records = home / "menura" / "cache" / "pulled"
+    records.parent.mkdir(parents=True)
+    records.write_text("a file where the folder should be")
+    with pytest.raises(DownloadError, match="MENURA_HOME can name another folder") as caught:
+        list(pull(SMALL))
+    assert f"cannot read or write below {records}" in caught.value.message
+    assert str(hub_cache()) not in caught.value.message
 
 
 def test_another_revision_gets_its_own_reference(hub: FakeHub) -> None:

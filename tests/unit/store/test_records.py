@@ -1,6 +1,7 @@
 """What was recorded comes back; what cannot be read is no record."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,19 @@ def test_a_record_comes_back_as_it_was_written(home: Path) -> None:
 def test_a_damaged_record_is_none(content: str) -> None:
     write_record(RECORD).write_text(content)
     assert read_record(Hub.HUGGINGFACE, "org/name", "refs/pr/1") is None
+
+
+def test_two_that_write_one_record_at_once_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = [replace(RECORD, files={"c": FileRecord(1, "1" * 64)})]
+
+    def write_another(_: int) -> None:
+        if others:
+            write_record(others.pop())
+
+    monkeypatch.setattr("os.fsync", write_another)
+    path = write_record(RECORD)
+    assert read_record(Hub.HUGGINGFACE, "org/name", "refs/pr/1") == RECORD
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_repository_can_be_forgotten() -> None:

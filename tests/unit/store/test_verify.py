@@ -7,7 +7,15 @@ import pytest
 
 from menura.catalogue import ExpectedFile
 from menura.errors import ModelNotFoundError
-from menura.models import FileReport, VerifyProgress, VerifyReport, pull, verify, verify_steps
+from menura.models import (
+    FileReport,
+    VerifyProgress,
+    VerifyReport,
+    builtin_voice_file,
+    pull,
+    verify,
+    verify_steps,
+)
 from tests.unit.store.fake_hub import (
     BIG,
     QWEN,
@@ -162,6 +170,40 @@ def test_a_built_in_voice_is_compared_with_the_registry() -> None:
     cache_repo("maureesewilliams/hibari", {"voices/bf_emma.int8.onnx": bytes(7_936_868)})
     (file,) = verify("builtin-emma").files
     assert "the catalogue says f709f0488ee63b58" in file.problems[0]
+
+
+@pytest.fixture
+def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the file of the voice inside the package, which stands for it."""
+    file = builtin_voice_file("heart")
+    assert file is not None
+    copy = tmp_path / "assets" / file.name
+    copy.parent.mkdir()
+    copy.write_bytes(file.read_bytes())
+    monkeypatch.setattr("menura.store.resolve.builtin_assets", lambda: copy.parent)
+    return copy
+
+
+def test_the_voice_inside_the_package_is_checked(packaged: Path) -> None:
+    digest = "5f70741d4e900f4e85d0037498736cc1b3e1b9a63a13546a5da1e63abf4fccd8"
+    (file,) = verify("builtin").files
+    assert file == FileReport(packaged.parent, "hibari.onnx", 7_936_868, (), (), digest)
+    flip(packaged, 1_000)
+    (file,) = verify("builtin").files
+    assert file.problems == (f"its digest is {file.sha256}, and the catalogue says {digest}",)
+
+
+def test_a_cut_or_missing_voice_inside_the_package_is_found(
+    packaged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packaged.write_bytes(packaged.read_bytes()[:-1])
+    (file,) = verify("builtin").files
+    assert "it has 7,936,867 bytes" in file.problems[1]
+    packaged.unlink()
+    missing = ("the file is missing: install the package hibari-tts again",)
+    assert [file.problems for file in verify("builtin").files] == [missing]
+    monkeypatch.setattr("menura.store.resolve.builtin_assets", lambda: None)
+    assert [file.problems for file in verify("builtin").files] == [missing]
 
 
 @pytest.mark.usefixtures("no_network")

@@ -1,6 +1,6 @@
 import pytest
 
-from menura.text.cleaning import Dropped, clean
+from menura.text.cleaning import LONGEST_SILENCE, Dropped, clean
 
 
 def test_a_plain_text_is_left_alone() -> None:
@@ -47,3 +47,47 @@ def test_every_line_break_becomes_one_newline_and_no_words_are_glued(line_break:
 
 def test_two_line_breaks_stay_two() -> None:
     assert clean("one\r\n\r\ntwo")[0] == "one\n\ntwo"
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07word", "word"),
+        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x1b[1;38;5;208mbold\x1b[m [31m", "bold [31m"),
+    ],
+)
+def test_a_terminal_sequence_is_dropped_whole(text: str, spoken: str) -> None:
+    cleaned, dropped = clean(text)
+    assert cleaned == spoken
+    assert [entry.character[:6] for entry in dropped] == ["U+001B"]
+
+
+@pytest.mark.parametrize(
+    ("run", "n_reported"),
+    [
+        ("." * 100_000, 99_988),
+        ("😄" * 6_000, 5_988),
+        ("\u0301" * 3_000, 2_988),
+        ("=" * 500, 488),
+        (" " * 500, 0),
+        (". " * 3_000, 2_994),
+    ],
+)
+def test_a_long_run_that_nobody_reads_keeps_its_first_characters(run: str, n_reported: int) -> None:
+    cleaned, dropped = clean(f"x{run}y")
+    assert cleaned == f"x{run[:LONGEST_SILENCE]}y"
+    assert sum(entry.count for entry in dropped) == n_reported
+
+
+@pytest.mark.parametrize(
+    "text", ["Wait... what?!", "a,\n\n“b”", "....", "π = 3", "👨‍👩‍👧‍👦 family"]
+)
+def test_an_ordinary_run_of_marks_stays(text: str) -> None:
+    assert clean(text) == (text, ())
+
+
+def test_a_run_that_held_a_space_still_parts_the_words_around_it() -> None:
+    assert clean("one" + ". " * 50 + "5")[0] == "one. . . . . . 5"
+    assert clean("one" + " ." * 50 + " 5")[0] == "one . . . . . . 5"

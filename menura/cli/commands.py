@@ -1,0 +1,161 @@
+"""How a command is declared and how its help looks.
+
+A command's flags are the fields of one frozen dataclass, each with its names and its help:
+
+```python
+@dataclass(frozen=True)
+class PathFlags(Flags):
+    name: Annotated[str, argument("NAME", help="A model's name.")]
+
+app.command(cls=Command)(takes(PathFlags, path))
+```
+typer reads the fields as it reads a function's parameters; the command gets them as one value.
+"""
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from menura.cli.terminal import accent, takes_colour
+
+if TYPE_CHECKING:
+    # typer carries its own copy of click, which it names in the signatures that are overridden.
+    from typer._click import Context, HelpFormatter
+    from typer._click.core import Command as ClickCommand
+
+_HEADING = re.compile(r"^(\w[\w ]*):$", re.MULTILINE)
+_NAMES = re.compile(r"^  (-[^ ]*(?:(?:, | / )-[^ ]*)*|[a-z-]+)(?=  | [A-Z]|$)", re.MULTILINE)
+
+HELP_WIDTH = {"max_content_width": 100}
+USAGE = 2
+
+
+def flag(*names: str, help: str, metavar: str | None = None, under: str | None = None) -> object:  # noqa: A002 - typer's word
+    """A flag with these names; `under` is the heading in the help. Its help names its default."""
+    return typer.Option(
+        *names, help=help, metavar=metavar, rich_help_panel=under, show_default=False
+    )
+
+
+def argument(metavar: str, *, help: str, under: str | None = None) -> object:  # noqa: A002
+    """An argument, which is given by its place."""
+    return typer.Argument(metavar=metavar, help=help, rich_help_panel=under, show_default=False)
+
+
+@dataclass(frozen=True)
+class Flags:
+    """The flags that every command has. `main` reads them too, before anything is parsed."""
+
+    debug: Annotated[bool, flag("--debug", help="Show where an error comes from.")] = False
+    no_color: Annotated[bool, flag("--no-color", help="No colours, as with NO_COLOR.")] = False
+
+
+@dataclass(frozen=True)
+class JsonFlags(Flags):
+    """The flags of a command that can answer with one JSON object."""
+
+    json: Annotated[bool, flag("--json", help="Print one JSON object.")] = False
+
+
+_Given = TypeVar("_Given")
+
+
+def takes(kind: Callable[..., _Given], run: Callable[[_Given], None]) -> Callable[..., None]:
+    """`run` as a function that typer can read: its parameters are the fields of `kind`."""
+
+    def call(**given: object) -> None:
+        run(kind(**given))
+
+    shared = {field.name for field in dataclasses.fields(JsonFlags)}
+    parameters = inspect.signature(kind).parameters.values()
+    own_first = sorted(parameters, key=lambda parameter: parameter.name in shared)
+    keywords = [entry.replace(kind=inspect.Parameter.KEYWORD_ONLY) for entry in own_first]
+    call.__name__, call.__doc__ = run.__name__, run.__doc__
+    vars(call)["__signature__"] = inspect.Signature(keywords)
+    return call
+
+
+class HelpWanted(Exception):  # noqa: N818 - no error: there is nothing to do but to explain
+    """A command was given nothing to do by a person: its help is shown, and it ends as misused."""
+
+
+class Command(TyperCommand):
+    """A command whose help groups its flags under headings, in one accent colour."""
+
+    def invoke(self, ctx: "Context") -> object:
+        """What the command gives. Raises: typer.Exit: its help was shown."""
+        try:
+            return super().invoke(ctx)
+        except HelpWanted:
+            show_help(ctx)
+
+    def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write the flags, heading by heading."""
+        _write_flags(self, ctx, formatter)
+
+    def format_epilog(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write the closing lines as they are."""
+        del ctx
+        _write_epilog(self, formatter)
+
+    def get_help(self, ctx: "Context") -> str:
+        """The help's text."""
+        return _coloured(super().get_help(ctx))
+
+
+class Group(TyperGroup):
+    """A group of commands whose help looks like that of a command."""
+
+    def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write the commands, then the flags."""
+        self.format_commands(ctx, formatter)
+        _write_flags(self, ctx, formatter)
+
+    def format_epilog(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write the closing lines as they are."""
+        del ctx
+        _write_epilog(self, formatter)
+
+    def get_help(self, ctx: "Context") -> str:
+        """The help's text."""
+        return _coloured(super().get_help(ctx))
+
+
+def show_help(context: "Context") -> NoReturn:
+    """Nothing; the help stands on stderr, since it was not asked for. Raises: typer.Exit."""
+    typer.echo(context.get_help(), err=True)
+    raise typer.Exit(USAGE)
+
+
+def _write_flags(command: "ClickCommand", ctx: "Context", formatter: "HelpFormatter") -> None:
+    headings: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.get_params(ctx):
+        record = parameter.get_help_record(ctx)
+        if record is None:
+            continue
+        heading = getattr(parameter, "rich_help_panel", None)
+        if parameter.param_type_name == "argument":
+            heading = heading or "Arguments"
+            record = (parameter.metavar or record[0], record[1])
+        headings.setdefault(heading or "Options", []).append(record)
+    for heading, records in headings.items():
+        with formatter.section(heading):
+            formatter.write_dl(records)
+
+
+def _write_epilog(command: "ClickCommand", formatter: "HelpFormatter") -> None:
+    if command.epilog:
+        formatter.write(f"\n{command.epilog}")
+
+
+def _coloured(text: str) -> str:
+    if not takes_colour("stdout"):
+        return text
+    text = _HEADING.sub(lambda found: typer.style(found[1], bold=True), text)
+    return _NAMES.sub(lambda found: "  " + accent(found[1], "stdout"), text)

@@ -1,0 +1,122 @@
+"""What `menura say` answers: one JSON object, or a line for people. A plan has the same shape.
+
+`timings`, in seconds since the command began: `load_s` until the model is ready, `first_audio_s`
+until the first samples, `total_s` until all is written. `rtf` is the time after loading for each
+second of audio, so 0.1 means ten times faster than it is heard.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from menura.cli.quantities import duration
+from menura.cli.terminal import accent, dim, note, shortened, visible
+from menura.planning import SpeechPlan
+from menura.streams import SpeechStream
+
+SPOKEN_BY = "this process"
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Seconds since the command began, and the time after loading for a second of audio."""
+
+    load_s: float
+    first_audio_s: float
+    total_s: float
+    rtf: float
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """One finished speech: where it is, how long it is, how it came about."""
+
+    path: str | None
+    seconds: float
+    sample_rate_hz: int
+    stream: SpeechStream
+    timings: Timings
+
+    def as_json(self) -> dict[str, object]:
+        """The answer to --json."""
+        return {
+            "path": self.path,
+            "seconds": round(self.seconds, 6),
+            "sample_rate_hz": self.sample_rate_hz,
+            "finish": str(self.stream.finish),
+            "applied": self.stream.applied,
+            "segments": [
+                {
+                    "text": segment.text,
+                    "start": segment.start,
+                    "end": segment.end,
+                    "sample_start": segment.sample_start,
+                    "sample_end": segment.sample_end,
+                    "seed": segment.seed,
+                    "finish": str(segment.finish),
+                }
+                for segment in self.stream.segments
+            ],
+            "timings": {name: round(value, 4) for name, value in vars(self.timings).items()},
+            "spoken_by": SPOKEN_BY,
+        }
+
+    def line(self) -> str:
+        """The closing line for people."""
+        applied, timings = self.stream.applied, self.timings
+        made_s = timings.total_s - timings.load_s
+        where = {None: "played", "-": "stdout"}.get(self.path) or visible(str(self.path))
+        speed = f", {1 / timings.rtf:.1f} x real time" if timings.rtf > 0 else ""
+        facts = [f"voice {applied['voice']}"] if applied.get("voice") else []
+        facts += [str(applied.get("model")), f"seed {applied.get('seed')}"]
+        told = f"{duration(self.seconds)} of audio, made in {duration(made_s)}{speed}"
+        return f"{accent(where, 'stderr')}  {told}  {dim(visible(' · '.join(facts)), 'stderr')}"
+
+
+def plan_as_json(plan: SpeechPlan, sample_rate_hz: int) -> dict[str, object]:
+    """The same object before anything is spoken: no path and timings, durations are estimates."""
+    return {
+        "seconds": None,
+        "expected_s": round(plan.expected_s, 3),
+        "sample_rate_hz": sample_rate_hz,
+        "finish": None,
+        "applied": plan.applied,
+        "segments": [
+            {
+                "text": segment.text,
+                "start": segment.start,
+                "end": segment.end,
+                "expected_s": round(segment.expected_s / plan.speed, 3),
+                "pause_s": segment.pause_s / plan.speed,
+                "boundary": str(segment.boundary),
+                "seed": plan.seed_of(index),
+            }
+            for index, segment in enumerate(plan.segments)
+        ],
+    }
+
+
+def warn_of(applied: Mapping[str, object]) -> None:
+    """Nothing; what was asked for and not done stands on stderr, a line for each."""
+    for line in warnings_of(applied):
+        note(f"{accent('note:', 'stderr')} {visible(line)}")
+
+
+def warnings_of(applied: Mapping[str, object]) -> list[str]:
+    """What was asked for and is not done, or done otherwise, in words."""
+    ignored, dropped = applied.get("ignored"), applied.get("dropped_characters")
+    lines: list[str] = []
+    if isinstance(ignored, Mapping):
+        lines += [f"ignored {name}: {why}" for name, why in ignored.items()]
+    if isinstance(dropped, Mapping) and dropped:
+        named = [f"{name} ({count}x)" for name, count in dropped.items()]
+        lines.append(f"left out of the text, as nothing to be spoken: {', '.join(named)}")
+    if accents := applied.get("read_without_accent"):
+        lines.append(f"read without their accents: {accents}")
+    if cut := applied.get("cut_inside_word"):
+        lines.append(f"a run without spaces was too long and was cut, in segments {cut}")
+    return lines
+
+
+def preview(text: str) -> str:
+    """The beginning of a segment's text, for a table."""
+    return shortened(text, 60)

@@ -1,0 +1,96 @@
+"""The work of `menura say`: text in, audio out, chunk by chunk, so that a book needs no memory."""
+
+from time import perf_counter
+
+from menura import api, settings
+from menura.api import TTS
+from menura.cli.audio_output import STDOUT, Sinks, chosen_target, opened
+from menura.cli.progress import Progress
+from menura.cli.reports import Spoken, Timings, warn_of
+from menura.cli.request import check_reference, request_of
+from menura.cli.say import SayFlags
+from menura.cli.terminal import emit_json, is_terminal, note
+from menura.cli.text_input import read_text
+from menura.errors import InvalidValueError
+from menura.speech import SpeechRequest, Voice
+from menura.streams import SpeechStream
+
+
+def speak(flags: SayFlags) -> None:
+    """Nothing; the text is spoken and the answer printed.
+
+    Raises: MenuraError: as `api.load` and `TTS.stream`; no file stands under the final name then.
+    """
+    began = perf_counter()
+    _check(flags)
+    text = read_text(flags.text or [], flags.file)
+    target = chosen_target(flags)
+    tts = api.load(
+        flags.model, device=flags.device, precision=flags.precision, threads=flags.threads
+    )
+    voice = _reference_voice(flags, tts)
+    loaded = perf_counter()
+    with _stream(tts, request_of(flags, text, voice)) as stream:
+        warn_of(stream.applied)
+        tags = api.tags_of(stream.applied, mark=_marks(flags))
+        with opened(target, tts.spec.sample_rate_hz, tags) as sinks:
+            n_samples, first = _drain(stream, sinks, len(text), quiet=flags.quiet or flags.json)
+    ended = perf_counter()
+    seconds = n_samples / tts.spec.sample_rate_hz
+    timings = Timings(
+        load_s=loaded - began,
+        first_audio_s=first - began,
+        total_s=ended - began,
+        rtf=(ended - loaded) / seconds if seconds else 0.0,
+    )
+    spoken = Spoken(sinks.path, seconds, tts.spec.sample_rate_hz, stream, timings)
+    if flags.json:
+        emit_json(spoken.as_json())
+    elif not flags.quiet:
+        note(spoken.line())
+
+
+def _check(flags: SayFlags) -> None:
+    check_reference(flags)
+    if flags.json and flags.output == STDOUT:
+        raise InvalidValueError(
+            "--json and -o - both need stdout: write the audio to a file.", param="--json"
+        )
+
+
+def _stream(tts: TTS, request: SpeechRequest) -> SpeechStream:
+    return tts.stream(
+        request.text,
+        voice=request.voice,
+        language=request.language,
+        instruct=request.instruct,
+        seed=request.seed,
+        speed=request.speed,
+        split=request.split,
+        strict=request.strict,
+        **request.options,
+    )
+
+
+def _reference_voice(flags: SayFlags, tts: TTS) -> Voice | None:
+    return None if flags.ref is None else tts.voice(flags.ref, transcript=flags.ref_text)
+
+
+def _marks(flags: SayFlags) -> bool:
+    return settings.load({"mark": False if flags.no_mark else None}).mark
+
+
+def _drain(
+    stream: SpeechStream, sinks: Sinks, n_characters: int, *, quiet: bool
+) -> tuple[int, float]:
+    """The number of samples that came, and the moment of the first, after all were written."""
+    n_samples, first = 0, 0.0
+    with Progress("speaking", shown=is_terminal("stderr") and not quiet) as progress:
+        for chunk in stream:
+            first = first or perf_counter()
+            sinks.write(chunk.samples)
+            n_samples += len(chunk.samples)
+            spoken_to = stream.segments[-1].end if stream.segments else 0
+            told = f"{n_samples / chunk.sample_rate_hz:.0f} s of audio"
+            progress.update(spoken_to, n_characters, told)
+    return n_samples, first

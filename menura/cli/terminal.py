@@ -1,0 +1,144 @@
+"""Words on the terminal: data goes to stdout, everything else to stderr.
+
+What comes from the user's text, file names or a model's files may hold escape sequences that would
+steer the terminal; `visible` takes them out of every line that is printed here.
+"""
+
+import json
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Container, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Stream = Literal["stdin", "stdout", "stderr"]
+
+_ACCENT = "cyan"
+# Terminal sequences: CSI (colours, cursor), OSC (titles, links) and the short ones.
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+# Format characters that write words and emoji rightly: zero width non-joiner and joiner.
+_KEPT = "\u200c\u200d"
+_WIDE_CHARACTERS = 10_000
+_NAME_CHARACTERS = 12
+
+
+def visible(text: str) -> str:
+    """The text as one line without escape sequences, control, bidi and surrogate characters."""
+    line = " ".join(_SEQUENCE.sub("", text).split())
+    plain = "".join(c for c in line if c in _KEPT or unicodedata.category(c)[0] != "C")
+    return " ".join(plain.split())
+
+
+def shortened(text: str, n_characters: int) -> str:
+    """The visible text, cut with an ellipsis where it is longer than `n_characters`."""
+    line = visible(text)
+    return line if len(line) <= n_characters else line[: n_characters - 1].rstrip() + "…"
+
+
+def takes_colour(stream: Stream) -> bool:
+    """Whether the stream is a terminal whose user did not ask for no colours."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR")
+
+
+def is_terminal(stream: Stream) -> bool:
+    """Whether a person reads the stream directly."""
+    return bool(getattr(sys, stream).isatty())
+
+
+def accent(text: str, stream: Stream) -> str:
+    """The text in the one accent colour, where the stream takes colours."""
+    return typer.style(text, fg=_ACCENT) if takes_colour(stream) else text
+
+
+def dim(text: str, stream: Stream) -> str:
+    """The text in a quiet tone, where the stream takes colours."""
+    return typer.style(text, dim=True) if takes_colour(stream) else text
+
+
+def note(line: str) -> None:
+    """Nothing; the line, whose user text must be `visible` already, stands on stderr."""
+    typer.echo(line, err=True)
+
+
+def error_line(message: str) -> None:
+    """Nothing; `error: message` stands on stderr, in one line."""
+    label = typer.style("error:", fg="red", bold=True) if takes_colour("stderr") else "error:"
+    typer.echo(f"{label} {visible(message)}", err=True)
+
+
+def emit_json(value: object) -> None:
+    """Nothing; the value stands on stdout as one JSON object.
+
+    It is ASCII, so that no character of a text can steer a terminal or break on an encoding.
+    """
+    typer.echo(json.dumps(value, indent=2, default=_plain))
+
+
+def emit(line: str = "") -> None:
+    """Nothing; the line stands on stdout."""
+    typer.echo(line)
+
+
+def emit_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Container[str] = ()
+) -> None:
+    """Nothing; an aligned table stands on stdout, its first column in the accent colour.
+
+    The columns named in `numbers` stand to the right. On a terminal long cells wrap; in a pipe
+    every row is one line.
+    """
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for index, name in enumerate(header):
+        table.add_column(
+            name,
+            style=_ACCENT if index == 0 else "",
+            justify="right" if name in numbers else "left",
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    _emit_rendered(table)
+
+
+def emit_facts(facts: Iterable[tuple[str, str]], *, indent: str = "") -> None:
+    """Nothing; names and values stand on stdout in two columns; empty values are left out."""
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True, min_width=_NAME_CHARACTERS)
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        if value:
+            table.add_row(Text(indent + visible(name)), Text(visible(value)))
+    _emit_rendered(table)
+
+
+def _emit_rendered(table: "Table") -> None:
+    from rich.console import Console  # noqa: PLC0415
+
+    width = None if is_terminal("stdout") else _WIDE_CHARACTERS
+    console = Console(file=sys.stdout, width=width, highlight=False)
+    with console.capture() as captured:
+        console.print(table)
+    typer.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def _plain(value: object) -> object:
+    """What JSON takes in place of a value that it does not know."""
+    if isinstance(value, Path):
+        return str(value)
+    number = getattr(value, "item", None)  # a numpy number, without importing numpy here
+    if callable(number):
+        return number()
+    raise TypeError(f"{type(value).__name__} has no place in a JSON answer: {value!r}")

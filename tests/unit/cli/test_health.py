@@ -1,0 +1,65 @@
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from menura.cli import health
+from menura.runtime.devices import Device
+
+
+@pytest.fixture(autouse=True)
+def no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Importing torch takes seconds, and what it says is no fact of this module."""
+    monkeypatch.setattr(health, "torch_build", lambda: None)
+    monkeypatch.setattr(health, "devices", lambda: [Device("cpu", "a cpu", 2, 1)])
+
+
+def test_a_whole_installation_is_not_broken(tmp_path: Path) -> None:
+    found = health.examine()
+    assert found.broken == ()
+    assert found.torch is None
+    engines = {engine.name: engine for engine in found.engines}
+    assert engines["builtin"].ready
+    assert "builtin" in found.models
+    assert [folder.name for folder in found.folders] == [
+        "settings", "data", "cache", "state", "models",
+    ]  # fmt: skip
+    assert found.folders[0].path == str(tmp_path / "menura-home" / "config")
+
+
+def test_each_setting_says_where_its_value_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MENURA_THREADS", "3")
+    settings = {setting.name: setting for setting in health.examine().settings}
+    assert dataclasses.astuple(settings["threads"]) == ("threads", 3, "MENURA_THREADS")
+    assert settings["mark"].source == "default"
+
+
+def test_wrong_settings_are_broken_and_the_rest_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MENURA_THREAD", "3")
+    found = health.examine()
+    assert found.settings == ()
+    [problem] = found.broken
+    assert "Did you mean 'MENURA_THREADS'?" in problem
+
+
+def test_a_missing_package_is_broken_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "_NEEDED", ("numpy", "no-such-package"))
+    found = health.examine()
+    assert found.packages["no-such-package"] is None
+    assert found.broken == ("the package no-such-package is missing: pip install no-such-package",)
+
+
+def test_a_file_where_a_folder_should_be_is_broken(tmp_path: Path) -> None:
+    (tmp_path / "menura-home").mkdir()
+    (tmp_path / "menura-home" / "cache").write_text("not a folder")
+    [problem] = health.examine().broken
+    assert problem.startswith(f"{tmp_path / 'menura-home' / 'cache'} is not a folder")
+
+
+def test_a_folder_counts_its_files_and_no_links(tmp_path: Path) -> None:
+    folder = tmp_path / "menura-home" / "cache" / "deep"
+    folder.mkdir(parents=True)
+    (folder / "a").write_bytes(b"x" * 1_000)
+    (folder / "b").symlink_to(folder / "a")
+    sizes = {state.name: state.n_bytes for state in health.examine().folders}
+    assert 1_000 <= sizes["cache"] < 1_500

@@ -1,0 +1,109 @@
+from pathlib import Path
+
+import pytest
+
+from menura import settings
+from menura.errors import SettingsError
+from menura.settings import folders, load
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home" / "config").mkdir(parents=True)
+    return tmp_path / "home"
+
+
+def environment(home: Path, **variables: str) -> dict[str, str]:
+    return {"MENURA_HOME": str(home), **variables}
+
+
+def write_file(home: Path, text: str) -> Path:
+    path = home / "config" / "settings.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_without_anything_the_defaults_hold(home: Path) -> None:
+    chosen = load(environment=environment(home))
+    assert (chosen.default_model, chosen.device, chosen.threads) == ("builtin", "auto", None)
+    assert set(chosen.sources.values()) == {"default"}
+
+
+def test_a_flag_beats_the_environment_beats_the_file(home: Path) -> None:
+    path = write_file(home, 'device = "cpu"\nthreads = 2\nprecision = "bf16"\n')
+    chosen = load(
+        {"device": "cuda", "threads": None, "precision": None},
+        environment(home, MENURA_DEVICE="mps", MENURA_THREADS="3"),
+    )
+    assert (chosen.device, chosen.threads, chosen.precision) == ("cuda", 3, "bf16")
+    sources = {name: chosen.sources[name] for name in ("device", "threads", "precision", "mark")}
+    assert sources == {
+        "device": "flag",
+        "threads": "MENURA_THREADS",
+        "precision": str(path),
+        "mark": "default",
+    }
+
+
+@pytest.mark.parametrize(("word", "value"), [("false", False), ("0", False), ("yes", True)])
+def test_a_switch_is_read_from_words(word: str, value: bool, home: Path) -> None:
+    assert load(environment=environment(home, MENURA_MARK=word)).mark is value
+
+
+def test_an_unknown_key_in_the_file_is_an_error_with_a_suggestion(home: Path) -> None:
+    path = write_file(home, "thread = 2\n")
+    with pytest.raises(SettingsError) as caught:
+        load(environment=environment(home))
+    assert caught.value.message.startswith(f"{path}: there is no option 'thread' here")
+    assert caught.value.message.endswith("Did you mean 'threads'?")
+
+
+def test_an_unknown_variable_is_an_error_with_a_suggestion(home: Path) -> None:
+    with pytest.raises(SettingsError, match="Did you mean 'MENURA_DEVICE'") as caught:
+        load(environment=environment(home, MENURA_DEVISE="cpu"))
+    assert caught.value.param == "MENURA_DEVISE"
+
+
+def test_variables_of_others_are_no_settings(home: Path) -> None:
+    load(environment=environment(home, MENURA_SERVER="off", PATH="/bin", MENURAX="1"))
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("MENURA_THREADS", "0"),
+        ("MENURA_THREADS", "many"),
+        ("MENURA_SENTENCE_PAUSE_S", "nan"),
+        ("MENURA_MARK", "perhaps"),
+    ],
+)
+def test_a_bad_value_names_where_it_stands(variable: str, value: str, home: Path) -> None:
+    with pytest.raises(SettingsError, match=r"environment: .* is not allowed: it must be"):
+        load(environment=environment(home, **{variable: value}))
+
+
+def test_a_bad_flag_names_the_flag(home: Path) -> None:
+    with pytest.raises(SettingsError, match="flag: threads=0 is not allowed"):
+        load({"threads": 0}, environment(home))
+
+
+@pytest.mark.parametrize("content", [b"device = ", b"\xff\xfe", b"device = 'a'\ndevice = 'b'"])
+def test_a_broken_file_is_named(content: bytes, home: Path) -> None:
+    path = home / "config" / "settings.toml"
+    path.write_bytes(content)
+    with pytest.raises(SettingsError, match=r"cannot be read: .* Mend it or remove it") as caught:
+        load(environment=environment(home))
+    assert str(path) in caught.value.message
+
+
+def test_menura_home_holds_all_folders(tmp_path: Path) -> None:
+    own = folders({"MENURA_HOME": str(tmp_path)})
+    assert own == settings.Folders(
+        tmp_path / "config", tmp_path / "data", tmp_path / "cache", tmp_path / "state"
+    )
+
+
+def test_without_menura_home_they_are_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = folders({})
+    assert own.config.name == "menura"
+    assert len({own.config, own.data, own.cache, own.state}) >= 2
