@@ -11,8 +11,8 @@ The names below are the whole public interface. They are imported when first use
 """
 
 import importlib
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # as typing's own, whose import would be the half of this module's cost
 if TYPE_CHECKING:
     from menura.api import TTS, describe, load
     from menura.errors import MenuraError

@@ -88,12 +88,10 @@ def load(
         ("environment", _from_environment(environment)),
         ("flag", given),
     ):
-        _check(source, layer)
+        for name, value in layer.items():
+            _check(source, name, value)
         values |= layer
-        sources |= {
-            name: f"{_PREFIX}{name.upper()}" if source == "environment" else source
-            for name in layer
-        }
+        sources |= {name: _variable(name) if source == "environment" else source for name in layer}
     parsed = Settings.parse(values)
     return Settings(**{f.name: getattr(parsed, f.name) for f in Settings.facts()}, sources=sources)
 
@@ -108,7 +106,7 @@ def _from_file(path: Path) -> dict[str, object]:
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
-    names = {_PREFIX + facts.name.upper(): facts.name for facts in Settings.facts()}
+    names = {_variable(facts.name): facts.name for facts in Settings.facts()}
     layer: dict[str, object] = {}
     for variable, value in environment.items():
         if not variable.startswith(_PREFIX) or variable in _OTHER_VARIABLES:
@@ -124,8 +122,28 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
     return layer
 
 
-def _check(source: str, layer: Mapping[str, object]) -> None:
+def _variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return _PREFIX + name.upper()
+
+
+def _check(source: str, name: str, value: object) -> None:
+    """Nothing, or SettingsError, which says where the value stands as the user knows the place."""
+    facts = {entry.name: entry for entry in Settings.facts()}
+    if name not in facts:
+        raise SettingsError(
+            f"{source}: {name!r} is not a setting; the settings are: {', '.join(facts)}."
+            + did_you_mean(name, facts),
+            param=name,
+        )
+    param, given = name, f"{source}: {name} = {value!r}"
+    if source == "environment":
+        param, given = _variable(name), f"{_variable(name)}={value!r}"
+    elif source == "flag":
+        given = f"{name}={value!r} (--{name})"
     try:
-        Settings.parse(layer)
+        facts[name].check(value)
     except InvalidValueError as error:
-        raise SettingsError(f"{source}: {error.message}", param=error.param) from error
+        raise SettingsError(
+            f"{given} is not allowed: it must be {facts[name].allowed()}.", param=param
+        ) from error

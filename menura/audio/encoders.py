@@ -13,22 +13,24 @@ in its LAME frame and an m4a in its edit list, so that players skip the priming.
 import io
 import os
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
 from menura.audio.ffmpeg_writer import FfmpegWriter
 from menura.audio.formats import FORMATS, AudioFormat, format_for, format_named
+from menura.audio.output_files import checked_target, put, reported_as_output_error
 from menura.audio.pcm import FloatArray, checked
 from menura.audio.riff import ByteSink, PcmWriter, WavWriter
 from menura.audio.tags import NO_TAGS, Tags
-from menura.errors import InvalidValueError, OutputError
+from menura.errors import InvalidValueError
 
 __all__ = [
     "FORMATS",
     "AudioFormat",
     "Encoder",
+    "FileEncoder",
     "Tags",
     "encode_stream",
     "format_for",
@@ -151,17 +153,27 @@ def _writer(
     return FfmpegWriter(sink, audio_format, sample_rate_hz, tags, streamed=streamed)
 
 
+class FileEncoder(Encoder):
+    """An encoder into a file; `path` is the file's name: after the block, the one that it got."""
+
+    path: Path
+
+
 @contextmanager
 def open_file(
     path: str | os.PathLike[str],
     audio_format: AudioFormat | str | None,
     sample_rate_hz: int,
     tags: Tags = NO_TAGS,
-) -> Iterator[Encoder]:
+    *,
+    replace: bool = True,
+) -> Iterator[FileEncoder]:
     """An encoder into a file that appears under its name only when it is complete.
 
     Without a format the extension names it. The bytes go to a temporary name in the same folder,
     reach the disk, and are renamed; after any exception, Ctrl-C too, nothing new stands there.
+    Without `replace` a file that has the name by then is kept, and the audio gets the next free
+    one: `hello.mp3`, `hello-2.mp3` ...; the encoder's `path` says which.
 
     Raises:
         InvalidValueError: no format, no such folder, or the name of something that is no file.
@@ -169,19 +181,22 @@ def open_file(
     """
     if not isinstance(audio_format, AudioFormat):
         audio_format = format_for(path, audio_format)
-    target = _checked_target(path)
+    target = checked_target(path, replace=replace)
     temporary = target.with_name(f".menura-{os.urandom(8).hex()}.part")
     try:
-        with _reported_as_output_error(path):
+        with reported_as_output_error(path):
             file = temporary.open("xb", buffering=0)
         with file:
             sink = _FileSink(file, path)
-            with Encoder(sink, audio_format, sample_rate_hz, tags=tags) as encoder:
+            with FileEncoder(sink, audio_format, sample_rate_hz, tags=tags) as encoder:
+                encoder.path = Path(path)
                 yield encoder
-            with _reported_as_output_error(path):
+            with reported_as_output_error(path):
                 os.fsync(file.fileno())
-        with _reported_as_output_error(path):
-            temporary.replace(target)
+        with reported_as_output_error(path):
+            placed = put(temporary, target, replace=replace)
+        if not replace:
+            encoder.path = encoder.path.with_name(placed.name)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -237,12 +252,12 @@ class _FileSink:
 
     def write(self, data: bytes, /) -> None:
         rest = memoryview(data)
-        with _reported_as_output_error(self._path):
+        with reported_as_output_error(self._path):
             while rest:
                 rest = rest[self._file.write(rest) :]
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
-        with _reported_as_output_error(self._path):
+        with reported_as_output_error(self._path):
             return self._file.seek(offset, whence)
 
     def tell(self) -> int:
@@ -250,37 +265,3 @@ class _FileSink:
 
     def seekable(self) -> bool:
         return True
-
-
-def _checked_target(path: str | os.PathLike[str]) -> Path:
-    """The file to write, links followed; folders, devices and pipes are refused, not replaced."""
-    target = Path(path).resolve()
-    if not target.parent.is_dir():
-        raise InvalidValueError(
-            f"cannot write {os.fspath(path)!r}: the folder {os.fspath(target.parent)!r} does not "
-            "exist. Make it first, or choose another",
-            param="path",
-        )
-    if target.exists() and not target.is_file():
-        what = "a folder" if target.is_dir() else "a device or a pipe"
-        raise InvalidValueError(
-            f"cannot write {os.fspath(path)!r}: it is {what}. Give the name of a file",
-            param="path",
-        )
-    return target
-
-
-def _reported_as_output_error(path: str | os.PathLike[str]) -> AbstractContextManager[None]:
-    return _output_error(os.fspath(path))
-
-
-@contextmanager
-def _output_error(path: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(
-            f"{path!r} could not be written: {error.strerror or error}. What stood under "
-            "that name is as it was; free some space or choose another folder, and try again",
-            param="path",
-        ) from error

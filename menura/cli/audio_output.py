@@ -1,27 +1,38 @@
 """Where the audio goes: a file, stdout, a device, the loudspeaker, or two of them.
 
-A file appears under its name only when it is whole. The name is held from the start by an empty
-file, so that two commands at the same moment never choose the same one; if nothing comes of it, the
-empty file goes away again.
+A file appears under its name only when it is whole, and without --force it takes no name that is
+taken by then: see `menura.audio.encoders.open_file`.
 """
 
+import io
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from menura.audio.encoders import AudioFormat, Encoder, Tags, format_for, open_file
+from menura.audio.encoders import (
+    FORMATS,
+    AudioFormat,
+    Encoder,
+    FileEncoder,
+    Tags,
+    format_for,
+    open_file,
+)
+from menura.audio.output_files import checked_target
 from menura.cli.loudspeaker import Loudspeaker
 from menura.cli.say import SayFlags
-from menura.cli.terminal import is_terminal
+from menura.cli.terminal import check_open, is_terminal, writing_to
 from menura.errors import InvalidValueError, OutputError
 from menura.speech import FloatArray
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 STDOUT = "-"
 _DEFAULT_FORMAT = "wav"
@@ -41,7 +52,7 @@ class Target:
     """Where the audio goes: `name` is a path, `-`, or None where it is only played.
 
     `streams`: audio leaves while it is made, behind a header without length. `numbered`: the name
-    is ours, and one with a free number is taken where it is not.
+    is ours, and the next free one will do.
     """
 
     name: str | None
@@ -51,13 +62,29 @@ class Target:
     play: bool = False
     numbered: bool = False
 
+    @property
+    def misnamed(self) -> str:
+        """What the name's ending says wrongly of the format, in words; empty if nothing."""
+        ending = Path(self.name or "").suffix.casefold()
+        told = [each.name for each in FORMATS.values() if ending in each.extensions]
+        if not told or told == [self.audio_format.name]:
+            return ""
+        held = self.audio_format.name
+        return f"the name {self.name!r} says {told[0]}, and it holds {held}, as --format says."
+
 
 @dataclass(frozen=True)
 class Sinks:
-    """The open places that the samples go to, and the path of the file, if one is written."""
+    """The open places that the samples go to."""
 
     writers: Sequence[Writer]
-    path: str | None
+    name: str | None
+    file: FileEncoder | None = None
+
+    @property
+    def path(self) -> str | None:
+        """The file's path, when it is closed the one that it got; `-`, a device, or None."""
+        return self.name if self.file is None else str(self.file.path)
 
     def write(self, samples: FloatArray) -> None:
         """Write the samples [n] to all of them."""
@@ -68,156 +95,132 @@ class Sinks:
 def chosen_target(flags: SayFlags) -> Target:
     """The target that the flags mean, checked as far as can be before anything is spoken.
 
-    Raises: InvalidValueError: an unknown format, a folder, a file that exists, or a terminal.
+    Raises: InvalidValueError: an unknown format, a folder, a file that exists, a terminal, or
+        --stream where nothing streams.
     """
-    if flags.output is None:
+    name = flags.output
+    if name is None:
         audio_format = format_for(_DEFAULT_FORMAT, flags.format)
         name = None if flags.play else f"speech{audio_format.extensions[0]}"
-        return Target(name, audio_format, force=flags.force, play=flags.play, numbered=True)
-    if flags.output == STDOUT and is_terminal("stdout"):
-        raise InvalidValueError(
-            "audio is not written to a terminal: send it through a pipe or into a file.",
-            param="--output",
-        )
-    if flags.output == STDOUT or _is_device(Path(flags.output)):
+        target = Target(name, audio_format, force=flags.force, play=flags.play, numbered=True)
+    elif name == STDOUT or _is_device(Path(name)):
+        _check_stdout(name)
         audio_format = format_for(_DEFAULT_FORMAT, flags.format)
+        target = Target(name, audio_format, flags.stream, flags.force, flags.play)
     else:
-        audio_format = format_for(flags.output, flags.format)
-        _check_file(Path(flags.output), force=flags.force)
-    return Target(flags.output, audio_format, flags.stream, flags.force, flags.play)
+        _check_file(Path(name), force=flags.force)
+        target = Target(name, format_for(name, flags.format), play=flags.play, force=flags.force)
+    if flags.stream and not (target.streams or target.play):
+        raise InvalidValueError(
+            "--stream lets the audio out while it is made, and a file appears only when it is "
+            "whole: give -o - (into a pipe) or --play, or leave --stream out.",
+            param="--stream",
+        )
+    return target
 
 
 @contextmanager
 def opened(target: Target, sample_rate_hz: int, tags: Tags) -> Iterator[Sinks]:
     """The open target; what fails inside leaves no file under the final name.
 
-    Raises: OutputError: it cannot be written; EngineNotInstalledError: nothing to play with.
+    Raises: OutputError: it cannot be written, or somebody else took the name meanwhile, and the
+        message says where the audio is; EngineNotInstalledError: nothing to play with.
     """
     with ExitStack() as stack:
         writers: list[Writer] = []
-        path = target.name
+        file: FileEncoder | None = None
         if target.play:
             writers.append(stack.enter_context(Loudspeaker(sample_rate_hz)))
-        if path == STDOUT:
+        if target.name == STDOUT:
             writers.append(stack.enter_context(_to_stdout(target, sample_rate_hz, tags)))
-        elif path is not None and _is_device(Path(path)):
+        elif target.name is not None and _is_device(Path(target.name)):
             writers.append(stack.enter_context(_to_device(target, sample_rate_hz, tags)))
-        elif path is not None:
-            path = str(stack.enter_context(_held(target)))
-            file = open_file(path, target.audio_format, sample_rate_hz, tags)
-            writers.append(stack.enter_context(file))
-        yield Sinks(writers, path)
-
-
-@contextmanager
-def _held(target: Target) -> Iterator[Path]:
-    """The path to write to; without `force` it is a new one and held by an empty file."""
-    assert target.name is not None
-    if target.force:
-        yield Path(target.name)
-        return
-    path = _hold_free_name(Path(target.name)) if target.numbered else _hold(Path(target.name))
-    try:
-        yield path
-    finally:
-        with suppress(OSError):
-            if path.stat().st_size == 0:
-                path.unlink()
-
-
-def _hold_free_name(first: Path) -> Path:
-    """The first free of `speech.wav`, `speech-2.wav` ..."""
-    for number in count(1):
-        name = first if number == 1 else first.with_stem(f"{first.stem}-{number}")
-        with suppress(FileExistsError):
-            return _made(name)
-    raise AssertionError
-
-
-def _hold(path: Path) -> Path:
-    try:
-        return _made(path)
-    except FileExistsError as error:
-        raise _exists(path) from error
-
-
-def _made(path: Path) -> Path:
-    try:
-        path.open("xb").close()
-    except FileExistsError:
-        raise
-    except OSError as error:
+        elif target.name is not None:
+            file = stack.enter_context(
+                open_file(
+                    target.name, target.audio_format, sample_rate_hz, tags, replace=target.force
+                )
+            )
+            writers.append(file)
+        sinks = Sinks(writers, target.name, file)
+        yield sinks
+    if file is not None and not target.numbered and file.path != Path(target.name or ""):
         raise OutputError(
-            f"{str(path)!r} cannot be written: {error.strerror}. Choose another place with -o.",
+            f"{target.name!r} was made by another program in the meantime and is kept as it is. "
+            f"The audio is in {str(file.path)!r}.",
             param="--output",
-        ) from error
-    return path
+        )
 
 
 @contextmanager
 def _to_stdout(target: Target, sample_rate_hz: int, tags: Tags) -> Iterator[Writer]:
-    stdout = sys.stdout.buffer
+    sink = _LiveSink(sys.stdout.buffer, "standard output")
     if target.streams:
-        with Encoder(
-            stdout, target.audio_format, sample_rate_hz, streamed=True, tags=tags
-        ) as encoder:
-            yield _Flushed(encoder, stdout)
-        stdout.flush()
+        with Encoder(sink, target.audio_format, sample_rate_hz, tags=tags) as encoder:
+            yield encoder
         return
     # A header with the true length is written last, and a pipe cannot go back to its beginning.
     with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES) as whole:
         with Encoder(whole, target.audio_format, sample_rate_hz, tags=tags) as encoder:
             yield encoder
         whole.seek(0)
-        shutil.copyfileobj(whole, stdout)
-        stdout.flush()
+        shutil.copyfileobj(whole, sink)
 
 
 @contextmanager
 def _to_device(target: Target, sample_rate_hz: int, tags: Tags) -> Iterator[Writer]:
     """A named pipe or a device, which is written to and never replaced."""
     assert target.name is not None
-    with (
-        Path(target.name).open("wb") as device,
-        Encoder(device, target.audio_format, sample_rate_hz, streamed=True, tags=tags) as encoder,
-    ):
-        yield _Flushed(encoder, device)
+    with Path(target.name).open("wb", buffering=0) as device:
+        sink = _LiveSink(device, repr(target.name))
+        with Encoder(sink, target.audio_format, sample_rate_hz, tags=tags) as encoder:
+            yield encoder
 
 
-@dataclass(frozen=True)
-class _Flushed:
-    """An encoder whose bytes leave at once."""
+class _LiveSink(io.RawIOBase):
+    """A stream that cannot seek, whose bytes leave at once and whose errors say where it goes."""
 
-    encoder: Encoder
-    sink: BinaryIO
+    def __init__(self, stream: BinaryIO, place: str) -> None:
+        self._stream = stream
+        self._place = place
 
-    def write(self, samples: FloatArray) -> None:
-        """Write the samples [n] and let their bytes go."""
-        self.encoder.write(samples)
-        self.sink.flush()
+    def writable(self) -> bool:
+        """Always."""
+        return True
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        """The number of bytes, all of them. Raises: OutputError; BrokenPipeError."""
+        rest = whole = memoryview(data).cast("B")
+        with writing_to(self._place):
+            while rest:
+                rest = rest[self._stream.write(rest) :]
+            self._stream.flush()
+        return len(whole)
 
 
 def _is_device(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def _check_file(path: Path, *, force: bool) -> None:
-    if path.is_dir():
+def _check_stdout(name: str) -> None:
+    if name != STDOUT:
+        return
+    check_open("stdout")
+    if is_terminal("stdout"):
         raise InvalidValueError(
-            f"{str(path)!r} is a folder: give the name of a file in it.", param="--output"
-        )
-    if path.exists() and not force:
-        raise _exists(path)
-    folder = path.parent
-    if not folder.is_dir():
-        raise InvalidValueError(
-            f"{str(path)!r} cannot be written: there is no folder {os.fspath(folder)!r}.",
+            "audio is not written to a terminal: send it through a pipe or into a file.",
             param="--output",
         )
 
 
-def _exists(path: Path) -> InvalidValueError:
-    return InvalidValueError(
-        f"{str(path)!r} exists already: write over it with --force, or give another name.",
-        param="--output",
-    )
+def _check_file(path: Path, *, force: bool) -> None:
+    try:
+        checked_target(path, replace=force)
+    except InvalidValueError as error:
+        raise InvalidValueError(error.message, param="--output") from error
+    if not force and os.path.lexists(path):
+        what = "exists already" if path.exists() else "is a link that leads nowhere"
+        raise InvalidValueError(
+            f"{str(path)!r} {what}: write over it with --force, or give another name.",
+            param="--output",
+        )

@@ -4,8 +4,8 @@ A command's flags are the fields of one frozen dataclass, each with its names an
 
 ```python
 @dataclass(frozen=True)
-class PathFlags(Flags):
-    name: Annotated[str, argument("NAME", help="A model's name.")]
+class PathFlags(JsonFlags):
+    name: Annotated[str, argument("NAME", help="A model's name.")] = ""
 
 app.command(cls=Command)(takes(PathFlags, path))
 ```
@@ -15,25 +15,28 @@ typer reads the fields as it reads a function's parameters; the command gets the
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, NoReturn, TypeVar
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from menura.cli.terminal import accent, takes_colour
+from menura.cli.terminal import accent, note, takes_colour
 
 if TYPE_CHECKING:
     # typer carries its own copy of click, which it names in the signatures that are overridden.
     from typer._click import Context, HelpFormatter
     from typer._click.core import Command as ClickCommand
+    from typer._click.core import Parameter
 
 _HEADING = re.compile(r"^(\w[\w ]*):$", re.MULTILINE)
 _NAMES = re.compile(r"^  (-[^ ]*(?:(?:, | / )-[^ ]*)*|[a-z-]+)(?=  | [A-Z]|$)", re.MULTILINE)
 
 HELP_WIDTH = {"max_content_width": 100}
 USAGE = 2
+_WHOLE_SENTENCES = 1_000
+DEBUG, NO_COLOR, JSON = "--debug", "--no-color", "--json"
 
 
 def flag(*names: str, help: str, metavar: str | None = None, under: str | None = None) -> object:  # noqa: A002 - typer's word
@@ -48,19 +51,24 @@ def argument(metavar: str, *, help: str, under: str | None = None) -> object:  #
     return typer.Argument(metavar=metavar, help=help, rich_help_panel=under, show_default=False)
 
 
+def switch(name: str, *, help: str) -> TyperOption:  # noqa: A002
+    """A switch that no command sees: the process as a whole acts on it (see `main.run`)."""
+    return TyperOption(
+        param_decls=[name], is_flag=True, default=False, expose_value=False, help=help
+    )
+
+
+_EVERYWHERE = (
+    switch(DEBUG, help="Show where an error comes from."),
+    switch(NO_COLOR, help="No colours, as with NO_COLOR."),
+)
+
+
 @dataclass(frozen=True)
-class Flags:
-    """The flags that every command has. `main` reads them too, before anything is parsed."""
-
-    debug: Annotated[bool, flag("--debug", help="Show where an error comes from.")] = False
-    no_color: Annotated[bool, flag("--no-color", help="No colours, as with NO_COLOR.")] = False
-
-
-@dataclass(frozen=True)
-class JsonFlags(Flags):
+class JsonFlags:
     """The flags of a command that can answer with one JSON object."""
 
-    json: Annotated[bool, flag("--json", help="Print one JSON object.")] = False
+    json: Annotated[bool, flag(JSON, help="Print one JSON object.")] = False
 
 
 _Given = TypeVar("_Given")
@@ -93,7 +101,11 @@ class Command(TyperCommand):
         try:
             return super().invoke(ctx)
         except HelpWanted:
-            show_help(ctx)
+            _show_help(ctx)
+
+    def get_params(self, ctx: "Context") -> list["Parameter"]:
+        """The command's own flags, those that every command has, and --help."""
+        return _with_switches(super().get_params(ctx), _EVERYWHERE)
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the flags, heading by heading."""
@@ -110,7 +122,37 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A group of commands whose help looks like that of a command."""
+    """A group of commands whose help looks like that of a command.
+
+    Without a command it is misused, or runs the command named in `default_command`.
+    """
+
+    default_command: ClassVar[str] = ""
+    switches: ClassVar[tuple[TyperOption, ...]] = ()
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """The arguments that are left. Raises: typer.Exit: there were none, and help is shown."""
+        if not ctx.resilient_parsing:  # that of a shell's completion
+            if self.default_command and (not args or args[0].startswith("-")):
+                args = [self.default_command, *args]
+            if not args:
+                _show_help(ctx)
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: "Context") -> list["Parameter"]:
+        """The group's own switches, those that every command has, and --help."""
+        return _with_switches(super().get_params(ctx), (*self.switches, *_EVERYWHERE))
+
+    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write the commands, each with its whole first sentence."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [
+            (name, command.get_short_help_str(_WHOLE_SENTENCES))
+            for name, command in found
+            if command is not None
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the commands, then the flags."""
@@ -127,10 +169,17 @@ class Group(TyperGroup):
         return _coloured(super().get_help(ctx))
 
 
-def show_help(context: "Context") -> NoReturn:
+def _show_help(context: "Context") -> NoReturn:
     """Nothing; the help stands on stderr, since it was not asked for. Raises: typer.Exit."""
-    typer.echo(context.get_help(), err=True)
+    note(context.get_help())
     raise typer.Exit(USAGE)
+
+
+def _with_switches(
+    parameters: list["Parameter"], switches: Sequence[TyperOption]
+) -> list["Parameter"]:
+    *own, help_flag = parameters
+    return [*own, *switches, help_flag]
 
 
 def _write_flags(command: "ClickCommand", ctx: "Context", formatter: "HelpFormatter") -> None:

@@ -36,7 +36,8 @@ def _show_page(health: Health) -> None:
     _section("engines", engines)
     _section("models", [(name, "here") for name in health.models])
     _section("folders", [(folder.name, _folder(folder)) for folder in health.folders])
-    _section("settings", [(setting.name, _setting(setting)) for setting in health.settings])
+    chosen = [(setting.name, _setting(setting)) for setting in health.settings]
+    _section("settings", chosen or [("not read", "they are wrong; see the error below")])
     if not health.broken:
         emit("Nothing is broken.")
 

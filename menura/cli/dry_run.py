@@ -5,7 +5,7 @@ from pathlib import Path
 from menura import api
 from menura.cli.audio_output import chosen_target
 from menura.cli.quantities import duration
-from menura.cli.reports import plan_as_json, preview, warn_of
+from menura.cli.reports import plan_as_json, preview, warn, warn_of
 from menura.cli.request import check_reference, request_of
 from menura.cli.say import SayFlags
 from menura.cli.terminal import emit, emit_facts, emit_json, emit_table
@@ -19,7 +19,7 @@ from menura.speech import Voice
 def show(flags: SayFlags) -> None:
     """Nothing; the plan stands on stdout. Raises: what speaking would raise before it begins."""
     check_reference(flags)
-    text = read_text(flags.text or [], flags.file)
+    text = read_text(flags.text, flags.file)
     target = chosen_target(flags)
     spec = api.describe(flags.model)
     voice = None if flags.ref is None else _voice_to_come(spec, flags.ref)
@@ -27,6 +27,8 @@ def show(flags: SayFlags) -> None:
     if flags.json:
         emit_json(plan_as_json(plan, spec.sample_rate_hz))
         return
+    if target.misnamed:
+        warn(target.misnamed)
     warn_of(plan.applied)
     _show_summary(plan, spec, flags, target.name or "played")
     emit()
@@ -79,4 +81,4 @@ def _voice_to_come(spec: EngineSpec, clip: Path) -> Voice:
         )
     if not clip.is_file():
         raise InvalidValueError(f"there is no recording {str(clip)!r}.", param="--ref")
-    return Voice(clip.stem, VoicePrompt(spec.engine, fingerprint="", mode="auto", arrays={}))
+    return Voice(clip.stem, VoicePrompt(spec.engine, spec.fingerprint, mode="auto", arrays={}))

@@ -5,18 +5,20 @@ which the help shows.
 """
 
 import errno
-import os
 import signal
-import sys
+import traceback
 from collections.abc import Callable
-from types import FrameType
+from contextlib import suppress
+from dataclasses import dataclass
 
 import typer
 
+from menura.cli import signals
 from menura.cli.commands import USAGE
-from menura.cli.terminal import emit_json, error_line, note, visible
+from menura.cli.terminal import emit_json, error_line, note, settle, visible
 from menura.errors import MenuraError
 
+# The codes of our own errors are those of `menura.errors`; the others are what shells expect.
 EXIT_CODES = {
     0: "done",
     1: "failure",
@@ -26,81 +28,93 @@ EXIT_CODES = {
     5: "partly done: some of several things failed",
     6: "nothing to speak",
     7: "an engine or package is not installed",
+    129: "the terminal went away (SIGHUP)",
     130: "interrupted by Ctrl-C",
     141: "the reader of a pipe went away",
+    143: "told to stop (SIGTERM)",
 }
-INTERRUPTED, PIPE_CLOSED = 130, 141
+PIPE_CLOSED = 141
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """What is told of a failure; `answers`: a program that asked for JSON gets it as an object."""
+
+    message: str
+    code: str
+    exit_code: int
+    param: str | None = None
+    is_error: bool = True
+    answers: bool = True
 
 
 def exit_code_of(run: Callable[[], object], *, as_json: bool, debug: bool) -> int:
     """The exit code after `run`; its failure is reported so that a person or program can read it.
 
-    With `debug` an error is raised again, so that Python shows where it comes from.
+    With `debug` Python's own report of where an error comes from stands before it.
     """
     try:
-        return _exit_code_of(run, as_json=as_json, debug=debug)
-    except OSError as error:
-        if error.errno == errno.EPIPE:
-            _silence_stdout()
-            return PIPE_CLOSED
-        if debug:
-            raise
-        where = f"{error.filename}: " if error.filename else ""
-        message = f"{where}{error.strerror or error}."
-        error_line(message)
-        return _reported(message, MenuraError.code, None, MenuraError.exit_code, as_json)
-
-
-def _exit_code_of(run: Callable[[], object], *, as_json: bool, debug: bool) -> int:
-    try:
         run()
+        code = 0
     except typer.Exit as done:
-        return done.exit_code
-    except (KeyboardInterrupt, typer.Abort):
-        note("interrupted")
-        return _reported("interrupted", "interrupted", None, INTERRUPTED, as_json)
-    except MenuraError as error:
-        if debug:
+        code = done.exit_code
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        signals.leave()
+        if isinstance(error, SystemExit) and signals.arrived() is None:
             raise
-        error_line(error.message)
-        return _reported(error.message, error.code, error.param, error.exit_code, as_json)
-    except typer.TyperException as error:
-        message = _usage_line(error)
-        error_line(message)
-        return _reported(message, "usage", None, USAGE, as_json)
-    return 0
+        failure = _failure_of(error)
+        if debug and failure.is_error:
+            note("".join(traceback.format_exception(error)).rstrip())
+        code = _reported(failure, as_json=as_json)
+    signals.leave()
+    settle()
+    return code
 
 
-def stop_on_signals() -> None:
-    """Nothing; from now on SIGTERM and SIGHUP end the process the way Ctrl-C does: tidied up."""
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, _stop)
+def _failure_of(error: BaseException) -> _Failure:
+    """What is told of an exception; what comes after a signal comes of it, whatever it says."""
+    number = signals.arrived()
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        number = signal.SIGINT
+    if number is not None:
+        message = "interrupted" if number == signal.SIGINT else signal.Signals(number).name
+        return _Failure(message, "interrupted", signals.exit_code(number), is_error=False)
+    if isinstance(error, MenuraError):
+        return _Failure(error.message, error.code, error.exit_code, error.param)
+    if isinstance(error, typer.TyperException):
+        return _Failure(_usage_line(error), "usage", USAGE)
+    if isinstance(error, OSError) and error.errno == errno.EPIPE:
+        return _Failure("", "pipe_closed", PIPE_CLOSED, is_error=False, answers=False)
+    return _Failure(_unexpected_line(error), MenuraError.code, MenuraError.exit_code)
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
-    """Ends the process by an exception, so that every `with` closes. Shells count from 128."""
-    del frame
-    raise SystemExit(128 + number)
+def _reported(failure: _Failure, *, as_json: bool) -> int:
+    """The exit code, after all who may ask were told; that nobody listens changes nothing."""
+    if failure.is_error:
+        error_line(failure.message)
+    elif failure.exit_code == signals.exit_code(signal.SIGINT):
+        note(failure.message)
+    if as_json and failure.answers:
+        told = visible(failure.message)
+        try:
+            emit_json({"error": {"message": told, "code": failure.code, "param": failure.param}})
+        except BrokenPipeError:
+            return PIPE_CLOSED
+        except MenuraError as error:
+            error_line(error.message)
+    return failure.exit_code
 
 
-def _silence_stdout() -> None:
-    """Nothing; what Python still holds for the closed pipe goes nowhere when the process ends."""
-    try:
-        descriptor = sys.stdout.fileno()
-    except (OSError, ValueError):
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, descriptor)
-    os.close(nowhere)
-
-
-def _reported(message: str, code: str, param: str | None, exit_code: int, as_json: bool) -> int:
-    """The exit code, after a program that asked for JSON was answered."""
-    if as_json:
-        emit_json({"error": {"message": visible(message), "code": code, "param": param}})
-    return exit_code
+def _unexpected_line(error: BaseException) -> str:
+    """What failed, in the exception's own words."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}."
+    words = ""
+    with suppress(Exception):  # an exception whose words fail too
+        words = str(error)
+    named = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    return f"unexpected {named.rstrip('.')}. --debug shows where."
 
 
 def _usage_line(error: typer.TyperException) -> str:

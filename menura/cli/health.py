@@ -124,17 +124,24 @@ def _folders() -> tuple[FolderState, ...]:
         "models": models.hub_cache(),
     }
     return tuple(
-        FolderState(name, str(path), _bytes_in(path), _problem(path))
+        FolderState(name, str(path), _bytes_in(path), _problem(path, _variable(name)))
         for name, path in places.items()
     )
 
 
-def _problem(folder: Path) -> str:
+def _variable(folder: str) -> str:
+    """The variable that moves a folder elsewhere; for the hub's cache the one that moved it."""
+    if folder != "models":
+        return "MENURA_HOME"
+    return "HF_HUB_CACHE" if os.environ.get("HF_HUB_CACHE") else "HF_HOME"
+
+
+def _problem(folder: Path, variable: str) -> str:
     """Why nothing can be written there, with what to do; empty if it can."""
     if folder.exists() and not folder.is_dir():
-        return f"{folder} is not a folder: move it away, or set MENURA_HOME to another place"
+        return f"{folder} is not a folder: move it away, or set {variable} to another place"
     if not os.access(_existing(folder), os.W_OK):
-        return f"{folder} cannot be written to: change its rights, or set MENURA_HOME"
+        return f"{folder} cannot be written to: change its rights, or set {variable}"
     return ""
 
 

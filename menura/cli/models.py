@@ -12,7 +12,6 @@ from menura.cli.commands import (
     JsonFlags,
     argument,
     flag,
-    show_help,
     takes,
 )
 
@@ -21,17 +20,10 @@ _NAME_HELP = "A name from `menura models list`, a hub id ORG/NAME, or a folder."
 app = typer.Typer(
     name="models",
     cls=Group,
-    invoke_without_command=True,
+    help="List, bring, check and remove models.",
     rich_markup_mode=None,
     context_settings=HELP_WIDTH,
 )
-
-
-@app.callback()
-def _models(context: typer.Context) -> None:
-    """List, bring, check and remove models."""
-    if context.invoked_subcommand is None:
-        show_help(context)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +74,9 @@ class RemoveFlags(SeveralModels):
 
 def list_models(flags: JsonFlags) -> None:
     """List all known models and which of them are on this machine."""
-    from menura.cli import store  # noqa: PLC0415
+    from menura.cli import model_facts  # noqa: PLC0415
 
-    store.list_models(flags)
+    model_facts.list_models(flags)
 
 
 def pull(flags: PullFlags) -> None:
@@ -96,9 +88,9 @@ def pull(flags: PullFlags) -> None:
 
 def show(flags: OneModel) -> None:
     """Show what is known of a model and what of it is here."""
-    from menura.cli import store  # noqa: PLC0415
+    from menura.cli import model_facts  # noqa: PLC0415
 
-    store.show(flags)
+    model_facts.show(flags)
 
 
 def verify(flags: VerifyFlags) -> None:
@@ -117,9 +109,9 @@ def remove(flags: RemoveFlags) -> None:
 
 def path(flags: OneModel) -> None:
     """Print where a model is, one folder or file a line."""
-    from menura.cli import store  # noqa: PLC0415
+    from menura.cli import model_facts  # noqa: PLC0415
 
-    store.path(flags)
+    model_facts.path(flags)
 
 
 app.command("list", cls=Command)(takes(JsonFlags, list_models))

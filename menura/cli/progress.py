@@ -4,7 +4,7 @@ from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from menura.cli.terminal import shortened
+from menura.cli.terminal import console_on, shortened
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -52,7 +52,6 @@ class Progress:
 
 def _bar(*, in_bytes: bool) -> "Bar":
     """A bar that is drawn only when told to, so that no thread is needed."""
-    from rich.console import Console  # noqa: PLC0415
     from rich.progress import (  # noqa: PLC0415
         BarColumn,
         DownloadColumn,
@@ -70,7 +69,7 @@ def _bar(*, in_bytes: bool) -> "Bar":
         *amount,
         TextColumn("{task.fields[what]}", style="dim", markup=False),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console_on("stderr"),
         transient=True,
         auto_refresh=False,
     )

@@ -5,7 +5,7 @@ until the first samples, `total_s` until all is written. `rtf` is the time after
 second of audio, so 0.1 means ten times faster than it is heard.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from menura.cli.quantities import duration
@@ -14,6 +14,7 @@ from menura.planning import SpeechPlan
 from menura.streams import SpeechStream
 
 SPOKEN_BY = "this process"
+_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,12 @@ def plan_as_json(plan: SpeechPlan, sample_rate_hz: int) -> dict[str, object]:
 def warn_of(applied: Mapping[str, object]) -> None:
     """Nothing; what was asked for and not done stands on stderr, a line for each."""
     for line in warnings_of(applied):
-        note(f"{accent('note:', 'stderr')} {visible(line)}")
+        warn(line)
+
+
+def warn(line: str) -> None:
+    """Nothing; the line stands on stderr as a note."""
+    note(f"{accent('note:', 'stderr')} {visible(line)}")
 
 
 def warnings_of(applied: Mapping[str, object]) -> list[str]:
@@ -110,11 +116,28 @@ def warnings_of(applied: Mapping[str, object]) -> list[str]:
     if isinstance(dropped, Mapping) and dropped:
         named = [f"{name} ({count}x)" for name, count in dropped.items()]
         lines.append(f"left out of the text, as nothing to be spoken: {', '.join(named)}")
-    if accents := applied.get("read_without_accent"):
-        lines.append(f"read without their accents: {accents}")
-    if cut := applied.get("cut_inside_word"):
-        lines.append(f"a run without spaces was too long and was cut, in segments {cut}")
+    accents = applied.get("read_without_accent")
+    if isinstance(accents, list) and accents:
+        lines.append(f"read without their accents: {' '.join(map(str, accents))}")
+    unheeded = applied.get("settings_not_heeded")
+    if isinstance(unheeded, Mapping):
+        lines += [f"the setting {name} is not heeded: {why}" for name, why in unheeded.items()]
+    cut = applied.get("cut_inside_word")
+    if isinstance(cut, list) and cut:
+        lines.append(f"a run without spaces was too long and was cut, in {_segments(cut)}")
     return lines
+
+
+def _segments(numbers: Sequence[int]) -> str:
+    """The segments in words; many are counted, not listed."""
+    if len(numbers) == 1:
+        return f"segment {numbers[0]}"
+    if len(numbers) <= _LISTED:
+        return f"segments {', '.join(map(str, numbers))}"
+    first, last = min(numbers), max(numbers)
+    all_between = last - first + 1 == len(numbers)
+    place = f"{first} to {last}" if all_between else f"between {first} and {last}"
+    return f"{len(numbers)} segments ({place})"
 
 
 def preview(text: str) -> str:

@@ -13,7 +13,7 @@ Examples:
   menura say -f chapter.txt -o chapter.m4a     a whole file
   echo "Hello." | menura say - -o - | aplay    through pipes
   menura say -f chapter.txt --plan             what would be spoken, and how long
-  menura say "Hello." --ref me.wav --ref-text "What I say in it." -m qwen3-tts-0.6b-base
+  menura say "Hello." --voice emma             after: menura models pull builtin-emma
 """
 
 _TEXT, _VOICE, _OUTPUT, _RUNNING = "Text", "Voice and manner", "Output", "Running"
@@ -146,7 +146,7 @@ class SayFlags(JsonFlags):
         bool,
         flag(
             "--stream",
-            help="With -o -: let audio out while it is made (a header without length).",
+            help="With -o - or --play: let audio out while it is made (a header without length).",
             under=_OUTPUT,
         ),
     ] = False
@@ -203,7 +203,7 @@ class SayFlags(JsonFlags):
 
 def say(flags: SayFlags) -> None:
     """Speak a text into a file, a pipe or the loudspeaker."""
-    nothing_given = not flags.text and flags.file is None
+    nothing_given = flags.text is None and flags.file is None
     if nothing_given and not flags.json and is_terminal("stdin"):
         raise HelpWanted
     if flags.plan:

@@ -6,14 +6,18 @@ from menura import api, settings
 from menura.api import TTS
 from menura.cli.audio_output import STDOUT, Sinks, chosen_target, opened
 from menura.cli.progress import Progress
-from menura.cli.reports import Spoken, Timings, warn_of
+from menura.cli.quantities import duration
+from menura.cli.reports import Spoken, Timings, warn, warn_of
 from menura.cli.request import check_reference, request_of
 from menura.cli.say import SayFlags
-from menura.cli.terminal import emit_json, is_terminal, note
+from menura.cli.terminal import check_open, emit_json, is_terminal, note, shortened, visible
 from menura.cli.text_input import read_text
 from menura.errors import InvalidValueError
 from menura.speech import SpeechRequest, Voice
 from menura.streams import SpeechStream
+
+_TITLE_CHARACTERS = 80
+_LOOKED_AT_CHARACTERS = 1_000  # of a line, which may be a whole book
 
 
 def speak(flags: SayFlags) -> None:
@@ -23,8 +27,10 @@ def speak(flags: SayFlags) -> None:
     """
     began = perf_counter()
     _check(flags)
-    text = read_text(flags.text or [], flags.file)
+    text = read_text(flags.text, flags.file)
     target = chosen_target(flags)
+    if target.misnamed:
+        warn(target.misnamed)
     tts = api.load(
         flags.model, device=flags.device, precision=flags.precision, threads=flags.threads
     )
@@ -32,7 +38,7 @@ def speak(flags: SayFlags) -> None:
     loaded = perf_counter()
     with _stream(tts, request_of(flags, text, voice)) as stream:
         warn_of(stream.applied)
-        tags = api.tags_of(stream.applied, mark=_marks(flags))
+        tags = api.tags_of(stream.applied, mark=_marks(flags), title=title_of(text))
         with opened(target, tts.spec.sample_rate_hz, tags) as sinks:
             n_samples, first = _drain(stream, sinks, len(text), quiet=flags.quiet or flags.json)
     ended = perf_counter()
@@ -52,6 +58,8 @@ def speak(flags: SayFlags) -> None:
 
 def _check(flags: SayFlags) -> None:
     check_reference(flags)
+    if flags.json:
+        check_open("stdout")
     if flags.json and flags.output == STDOUT:
         raise InvalidValueError(
             "--json and -o - both need stdout: write the audio to a file.", param="--json"
@@ -70,6 +78,12 @@ def _stream(tts: TTS, request: SpeechRequest) -> SpeechStream:
         strict=request.strict,
         **request.options,
     )
+
+
+def title_of(text: str) -> str:
+    """The title of a file that speaks the text: its first line with words, cut if it is long."""
+    lines = (visible(line[:_LOOKED_AT_CHARACTERS]) for line in text.splitlines())
+    return shortened(next(filter(None, lines), ""), _TITLE_CHARACTERS)
 
 
 def _reference_voice(flags: SayFlags, tts: TTS) -> Voice | None:
@@ -91,6 +105,6 @@ def _drain(
             sinks.write(chunk.samples)
             n_samples += len(chunk.samples)
             spoken_to = stream.segments[-1].end if stream.segments else 0
-            told = f"{n_samples / chunk.sample_rate_hz:.0f} s of audio"
+            told = f"{duration(n_samples / chunk.sample_rate_hz)} of audio"
             progress.update(spoken_to, n_characters, told)
     return n_samples, first

@@ -1,31 +1,37 @@
-"""The work of `menura models`: the model store's answers as tables, lines or JSON."""
+"""The work of `menura models pull`, `verify` and `remove`: several models, each with an answer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
+from pathlib import Path
 
 import typer
 
 from menura import models
-from menura.catalogue import KnownModel, known_models
-from menura.cli.commands import JsonFlags
-from menura.cli.models import OneModel, PullFlags, RemoveFlags, SeveralModels, VerifyFlags
+from menura.catalogue import KnownModel, lookup
+from menura.cli.model_facts import NO_ENGINE, has_engine
+from menura.cli.models import PullFlags, RemoveFlags, SeveralModels, VerifyFlags
 from menura.cli.progress import Progress
 from menura.cli.quantities import size
+from menura.cli.reports import warn
 from menura.cli.terminal import (
     accent,
     dim,
     emit,
-    emit_facts,
     emit_json,
-    emit_table,
     error_line,
     is_terminal,
     note,
     visible,
 )
-from menura.errors import InvalidValueError, MenuraError, ModelFilesError, PartlyDoneError
-from menura.models import FileReport, InstalledModel, VerifyReport
+from menura.errors import (
+    InvalidValueError,
+    MenuraError,
+    ModelFilesError,
+    ModelNotFoundError,
+    PartlyDoneError,
+)
+from menura.models import FileReport, PullPlan, VerifyReport
 
 
 @dataclass(frozen=True)
@@ -43,71 +49,6 @@ class _Outcome:
         return {"name": self.name, "ok": error is None, **self.facts, "error": told}
 
 
-def list_models(flags: JsonFlags) -> None:
-    """Nothing; all known models are listed."""
-    found = [models.show(known.name) for known in known_models()]
-    if flags.json:
-        emit_json({"models": [_facts(model) for model in found]})
-        return
-    emit_table(
-        ("model", "here", "download", "can", "licence"),
-        [
-            (
-                model.name,
-                _here(model),
-                _download(known),
-                ", ".join(sorted(known.capabilities)),
-                known.weights_licence,
-            )
-            for model, known in zip(found, known_models(), strict=True)
-        ],
-    )
-    emit()
-    emit(
-        dim("Bring one with: menura models pull MODEL    More: menura models show MODEL", "stdout")
-    )
-
-
-def show(flags: OneModel) -> None:
-    """Nothing; what is known of a model, and what is here, is shown."""
-    model = models.show(flags.name)
-    if flags.json:
-        emit_json(_facts(model))
-        return
-    emit_facts(
-        [
-            ("model", model.name),
-            ("here", _here(model)),
-            *(_described(model.known) if model.known else []),
-            ("missing", ", ".join(model.missing)),
-            *(("path", str(place)) for place in model.paths),
-        ]
-    )
-
-
-def _described(known: KnownModel) -> list[tuple[str, str]]:
-    return [
-        ("what it is", known.description),
-        ("engine", known.engine),
-        ("can", ", ".join(sorted(known.capabilities))),
-        ("languages", ", ".join(known.languages)),
-        ("sample rate", f"{known.sample_rate_hz} Hz"),
-        ("licence", known.licence),
-        ("download", _download(known)),
-        ("from", ", ".join(repo.hub_id for repo in known.repos)),
-    ]
-
-
-def path(flags: OneModel) -> None:
-    """Nothing; the model's folders or file stand on stdout, one a line."""
-    places = models.path(flags.name)
-    if flags.json:
-        emit_json({"name": flags.name, "paths": [str(place) for place in places]})
-        return
-    for place in places:
-        emit(str(place))
-
-
 def pull(flags: PullFlags) -> None:
     """Nothing; the models are brought, each after its licence and size were shown."""
     _each(flags, lambda name: _pull_one(name, flags))
@@ -118,7 +59,9 @@ def _pull_one(name: str, flags: PullFlags) -> _Outcome:
     amount = size(plan.total_bytes, about=plan.is_approximate)
     if not flags.quiet:
         note(f"{accent(visible(plan.name), 'stderr')}  {amount} from {plan.hub} into {plan.target}")
-    note(f"licence  {visible(plan.licence)}{_warning(plan.licence)}")
+    note(f"licence  {visible(_licence(plan))}{_warning(plan.licence)}")
+    if plan.known is not None and not has_engine(plan.known):
+        warn(f"{plan.name}: {NO_ENGINE}.")
     with Progress("pulling", shown=not flags.quiet and _watched(), in_bytes=True) as bar:
         for progress in models.pull(name, source=flags.source, revision=flags.revision):
             what = f"{progress.phase} {progress.file}"
@@ -128,6 +71,13 @@ def _pull_one(name: str, flags: PullFlags) -> _Outcome:
         note(f"{accent(visible(plan.name), 'stderr')}  is here: {size(found.n_bytes)}")
     paths = [str(place) for place in found.paths]
     return _Outcome(name, {"paths": paths, "n_bytes": found.n_bytes})
+
+
+def _licence(plan: PullPlan) -> str:
+    known = plan.known
+    if known is None or not known.output_licence:
+        return plan.licence
+    return f"{known.weights_licence}, and {known.output_licence} for what it speaks"
 
 
 def _watched() -> bool:
@@ -175,10 +125,13 @@ def _show_verdict(report: VerifyReport) -> None:
 def remove(flags: RemoveFlags) -> None:
     """Nothing; the models are removed from the caches, after a question on a terminal.
 
-    Raises: InvalidValueError: there is nobody to ask and --yes was not given.
+    Raises: InvalidValueError: there is nobody to ask and --yes was not given; before that, as
+        `_check_removable`.
     """
-    if not flags.yes:
-        names = " ".join(flags.names or [])
+    names = " ".join(flags.names or [])
+    if names and not flags.yes:
+        for name in flags.names or []:
+            _check_removable(name)
         if flags.json or not is_terminal("stderr") or not is_terminal("stdin"):
             raise InvalidValueError(
                 f"nothing was removed: say --yes to remove {names} without a question.",
@@ -186,6 +139,41 @@ def remove(flags: RemoveFlags) -> None:
             )
         typer.confirm(f"Remove {visible(names)} from this machine?", abort=True, err=True)
     _each(flags, lambda name: _remove_one(name, flags))
+
+
+def _check_removable(name: str) -> None:
+    """Nothing, where something of the model is in a cache and may go.
+
+    Raises: InvalidValueError: it is a part of the package, or the user's own folder;
+        ModelNotFoundError: nothing of it is here.
+    """
+    known = lookup(name)
+    if known is not None and not known.repos:
+        raise InvalidValueError(
+            f"model {known.name!r} is part of Menura's installation and cannot be removed alone.",
+            param="MODEL",
+        )
+    try:
+        found = models.show(name)
+    except ModelNotFoundError as error:
+        if _leftovers(name, known):
+            return
+        raise ModelNotFoundError(f"there is no {name!r} to remove: {error.message}") from error
+    if found.source is models.Source.FOLDER:
+        raise InvalidValueError(
+            f"{name!r} is a folder of yours: delete it yourself. Menura removes only what is in a "
+            "hub's cache.",
+            param="MODEL",
+        )
+    if not found.paths and not _leftovers(name, known):
+        raise ModelNotFoundError(f"nothing of model {name!r} is on this machine.", param="MODEL")
+
+
+def _leftovers(name: str, known: KnownModel | None) -> list[Path]:
+    """The folders of the hub's cache where a pull that broke off may have left a part."""
+    hub_ids = [repo.hub_id for repo in known.repos] if known else [name]
+    folders = [models.hub_cache() / f"models--{each.replace('/', '--')}" for each in hub_ids]
+    return [folder for folder in folders if folder.is_dir()]
 
 
 def _remove_one(name: str, flags: RemoveFlags) -> _Outcome:
@@ -233,38 +221,3 @@ def _file_facts(file: FileReport) -> dict[str, object]:
         "notes": list(file.notes),
         "sha256": file.sha256 or None,
     }
-
-
-def _facts(model: InstalledModel) -> dict[str, object]:
-    known = model.known
-    facts: dict[str, object] = {
-        "name": model.name,
-        "here": model.is_complete,
-        "paths": [str(place) for place in model.paths],
-        "n_bytes": model.n_bytes,
-        "missing": list(model.missing),
-    }
-    if known is not None:
-        facts |= {
-            "description": known.description,
-            "engine": known.engine,
-            "capabilities": sorted(known.capabilities),
-            "languages": list(known.languages),
-            "licence": known.licence,
-            "download_bytes": known.download_bytes,
-            "download_is_approximate": known.is_approximate,
-            "hub_ids": [repo.hub_id for repo in known.repos],
-        }
-    return facts
-
-
-def _here(model: InstalledModel) -> str:
-    if model.is_complete:
-        return "yes" if model.source is models.Source.BUILTIN else f"yes, {size(model.n_bytes)}"
-    return "partly" if model.paths else "-"
-
-
-def _download(known: KnownModel) -> str:
-    if not known.repos:
-        return "none"
-    return size(known.download_bytes, about=known.is_approximate)

@@ -9,13 +9,17 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import typer
 
+from menura.errors import InvalidValueError, OutputError
+
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 Stream = Literal["stdin", "stdout", "stderr"]
@@ -27,6 +31,11 @@ _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\
 _KEPT = "\u200c\u200d"
 _WIDE_CHARACTERS = 10_000
 _NAME_CHARACTERS = 12
+_STREAM_NAMES = {
+    "stdin": "standard input",
+    "stdout": "standard output",
+    "stderr": "standard error",
+}
 
 
 def visible(text: str) -> str:
@@ -48,8 +57,49 @@ def takes_colour(stream: Stream) -> bool:
 
 
 def is_terminal(stream: Stream) -> bool:
-    """Whether a person reads the stream directly."""
-    return bool(getattr(sys, stream).isatty())
+    """Whether a person is at the other end of the stream. One that is closed has nobody there."""
+    found = getattr(sys, stream)
+    return found is not None and not found.closed and bool(found.isatty())
+
+
+def check_open(stream: Stream) -> None:
+    """Nothing, or InvalidValueError where the standard stream was closed from the start."""
+    if getattr(sys, stream) is None:
+        name = _STREAM_NAMES[stream]
+        raise InvalidValueError(
+            f"{name} is closed: give the command one, or use a file in its place.", param=stream
+        )
+
+
+@contextmanager
+def writing_to(place: str) -> Iterator[None]:
+    """A block that writes there. A reader who went away (EPIPE) stays the system's own error.
+
+    Raises: OutputError: what was written did not arrive; the message names the place.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(f"{place} cannot be written: {reason}.", param="--output") from error
+
+
+def settle() -> None:
+    """Nothing; what Python still holds for a stream that takes no more goes nowhere.
+
+    Python would try it again when the process ends, complain, and change the exit code.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None or stream.closed:
+            continue
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
 
 
 def accent(text: str, stream: Stream) -> str:
@@ -63,27 +113,36 @@ def dim(text: str, stream: Stream) -> str:
 
 
 def note(line: str) -> None:
-    """Nothing; the line, whose user text must be `visible` already, stands on stderr."""
-    typer.echo(line, err=True)
+    """Nothing; the line, whose user text must be `visible` already, stands on stderr.
+
+    Where nobody takes it the work goes on: it is no part of what was asked for.
+    """
+    with suppress(OSError):
+        typer.echo(line, err=True)
 
 
 def error_line(message: str) -> None:
     """Nothing; `error: message` stands on stderr, in one line."""
     label = typer.style("error:", fg="red", bold=True) if takes_colour("stderr") else "error:"
-    typer.echo(f"{label} {visible(message)}", err=True)
+    note(f"{label} {visible(message)}")
 
 
 def emit_json(value: object) -> None:
-    """Nothing; the value stands on stdout as one JSON object.
+    """Nothing; the value stands on stdout as one JSON object. Raises: as `emit`.
 
     It is ASCII, so that no character of a text can steer a terminal or break on an encoding.
     """
-    typer.echo(json.dumps(value, indent=2, default=_plain))
+    emit(json.dumps(value, indent=2, default=_plain))
 
 
 def emit(line: str = "") -> None:
-    """Nothing; the line stands on stdout."""
-    typer.echo(line)
+    """Nothing; the line stands on stdout.
+
+    Raises: InvalidValueError: stdout is closed; OutputError: it is full or broken.
+    """
+    check_open("stdout")
+    with writing_to("standard output"):
+        typer.echo(line)
 
 
 def emit_table(
@@ -125,13 +184,22 @@ def emit_facts(facts: Iterable[tuple[str, str]], *, indent: str = "") -> None:
 
 
 def _emit_rendered(table: "Table") -> None:
-    from rich.console import Console  # noqa: PLC0415
-
-    width = None if is_terminal("stdout") else _WIDE_CHARACTERS
-    console = Console(file=sys.stdout, width=width, highlight=False)
+    console = console_on("stdout")
     with console.capture() as captured:
         console.print(table)
-    typer.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    emit("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def console_on(stream: Stream) -> "Console":
+    """The stream as a console of rich: no sequences at all where the stream takes no colours."""
+    from rich.console import Console  # noqa: PLC0415
+
+    return Console(
+        file=getattr(sys, stream),
+        width=None if is_terminal(stream) else _WIDE_CHARACTERS,
+        color_system="auto" if takes_colour(stream) else None,
+        highlight=False,
+    )
 
 
 def _plain(value: object) -> object:

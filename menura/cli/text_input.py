@@ -2,25 +2,29 @@
 
 import codecs
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+from menura.cli.terminal import check_open
 from menura.errors import InvalidValueError
 
 STANDARD_INPUT = "-"
 _TWO_BYTE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def read_text(words: list[str], file: Path | None) -> str:
+def read_text(words: Sequence[str] | None, file: Path | None) -> str:
     """The text as it stands there, line ends and all; a byte order mark is not part of it.
 
-    Raises: InvalidValueError: two sources or none, a file that cannot be read, or bytes that are
-        not UTF-8.
+    `words` are the arguments; no argument and an empty one are told apart. Raises:
+    InvalidValueError: two sources or none, what cannot be read, or bytes that are not UTF-8.
     """
+    words = list(words or ())
     if file is not None and words:
         raise InvalidValueError("give the text or --file, not both.", param="text")
     if file is not None and str(file) != STANDARD_INPUT:
         return decoded(_bytes_of(file), f"the file {str(file)!r}")
     if file is not None or words == [STANDARD_INPUT]:
+        check_open("stdin")
         return decoded(sys.stdin.buffer.read(), "standard input")
     if not words:
         raise InvalidValueError(

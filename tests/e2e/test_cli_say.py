@@ -115,6 +115,35 @@ def test_the_mark_of_synthetic_speech_can_be_left_out(here: Path) -> None:
     assert b"synthetic=1" not in (here / "plain.wav").read_bytes()
 
 
+def test_a_file_has_its_first_words_as_its_title() -> None:
+    say("\n \x1b[31m\nOne two\x07 three.\nFour.", "-o", "a.wav")
+    with soundfile.SoundFile("a.wav") as file:
+        assert file.title == "One two three."
+    say("word " * 40, "-o", "b.flac")
+    with soundfile.SoundFile("b.flac") as file:
+        assert file.title == ("word " * 16)[:79].rstrip() + "…"
+
+
+def test_a_name_that_says_another_format_is_told(here: Path) -> None:
+    for plan in (["--plan"], []):
+        ran = say(TEXT, "-o", "a.mp3", "--format", "wav", "-q", *plan)
+        told = "note: the name 'a.mp3' says mp3, and it holds wav, as --format says.\n"
+        assert (ran.code, ran.stderr) == (0, told)
+    assert (here / "a.mp3").read_bytes()[:4] == b"RIFF"
+
+
+def test_a_bug_is_one_line_and_an_object(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise AssertionError("rows 3 and 4 differ")
+
+    monkeypatch.setattr("menura.api.load", broken)
+    ran = say(TEXT, "--json")
+    told = "unexpected AssertionError: rows 3 and 4 differ. --debug shows where."
+    assert (ran.code, ran.stderr) == (1, f"error: {told}\n")
+    assert ran.answer["error"] == {"message": told, "code": "failure", "param": None}
+    assert files(here) == set()
+
+
 def test_an_existing_file_is_kept_unless_forced(here: Path) -> None:
     (here / "a.wav").write_text("mine")
     ran = say(TEXT, "-o", "a.wav")
@@ -170,7 +199,14 @@ REFUSED: dict[str, tuple[list[str], int, str]] = {
     "no recording": ([TEXT, "--ref", "missing.wav"], 2, "missing.wav"),
     "voice and recording": ([TEXT, "--ref", "a.wav", "-v", "low"], 2, "--voice or --ref"),
     "unknown model": ([TEXT, "-m", "qwen3-tts-0.6b-bas"], 3, "Did you mean 'qwen3-tts-0.6b-base'?"),
-    "threads": ([TEXT, "--threads", "0"], 2, "threads=0 is not allowed"),
+    "threads": ([TEXT, "--threads", "0"], 2, "threads=0 (--threads) is not allowed"),
+    "nothing": ([""], 6, "text has nothing to speak: it is empty"),
+    "blanks": (["  "], 6, "text has nothing to speak"),
+    "a stream into a file": ([TEXT, "--stream", "-o", "a.wav"], 2, "give -o - (into a pipe)"),
+    "a stream into no file": ([TEXT, "--stream"], 2, "or --play"),
+    "no model": ([TEXT, "-m", ""], 2, "the model must be a name or a folder"),
+    "no voice": ([TEXT, "-m", "builtin", "-v", ""], 2, "voice '' is not one of"),
+    "a folder": ([TEXT, "-o", "tone"], 2, "it is a folder"),
 }
 
 

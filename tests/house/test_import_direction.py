@@ -13,8 +13,8 @@ _REGISTRY = "menura.engines.registry"
 _ENGINES = (_CONTRACT, _REGISTRY)
 _PARTS = ("menura.nn", "menura.audio", "menura.text")
 _STORE = ("menura.catalogue", "menura.models", "menura.store")
-_DOOR = ("menura.api", "menura.references", "menura.streams", "menura.takes", "menura.planning", "menura.voices",
-         "menura.projects")  # fmt: skip
+_DOOR = ("menura.api", "menura.references", "menura.streams", "menura.takes", "menura.planning",
+         "menura.voices", "menura.projects")  # fmt: skip
 
 
 @dataclass(frozen=True)

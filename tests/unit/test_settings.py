@@ -54,7 +54,7 @@ def test_an_unknown_key_in_the_file_is_an_error_with_a_suggestion(home: Path) ->
     path = write_file(home, "thread = 2\n")
     with pytest.raises(SettingsError) as caught:
         load(environment=environment(home))
-    assert caught.value.message.startswith(f"{path}: there is no option 'thread' here")
+    assert caught.value.message.startswith(f"{path}: 'thread' is not a setting; the settings are: ")
     assert caught.value.message.endswith("Did you mean 'threads'?")
 
 
@@ -78,13 +78,24 @@ def test_variables_of_others_are_no_settings(home: Path) -> None:
     ],
 )
 def test_a_bad_value_names_where_it_stands(variable: str, value: str, home: Path) -> None:
-    with pytest.raises(SettingsError, match=r"environment: .* is not allowed: it must be"):
+    told = f"^{variable}='{value}' is not allowed: it must be"
+    with pytest.raises(SettingsError, match=told) as caught:
         load(environment=environment(home, **{variable: value}))
+    assert caught.value.param == variable
 
 
 def test_a_bad_flag_names_the_flag(home: Path) -> None:
-    with pytest.raises(SettingsError, match="flag: threads=0 is not allowed"):
+    told = r"^threads=0 \(--threads\) is not allowed: it must be a whole number from 1 to 1024\.$"
+    with pytest.raises(SettingsError, match=told) as caught:
         load({"threads": 0}, environment(home))
+    assert caught.value.param == "threads"
+
+
+def test_a_bad_value_in_the_file_names_the_file_and_the_setting(home: Path) -> None:
+    path = write_file(home, "threads = 0\n")
+    with pytest.raises(SettingsError) as caught:
+        load(environment=environment(home))
+    assert caught.value.message.startswith(f"{path}: threads = 0 is not allowed: it must be")
 
 
 @pytest.mark.parametrize("content", [b"device = ", b"\xff\xfe", b"device = 'a'\ndevice = 'b'"])

@@ -55,11 +55,21 @@ def test_force_without_a_name_writes_over_the_first(here: Path) -> None:
 
 def test_two_at_once_never_take_the_same_name(here: Path) -> None:
     target = chosen_target(SayFlags())
-    with opened(target, RATE_HZ, Tags()) as first, opened(target, RATE_HZ, Tags()) as second:
-        first.write(SAMPLES)
-        second.write(SAMPLES[:80])
-        assert (first.path, second.path) == ("speech.wav", "speech-2.wav")
-    assert [len(soundfile.read(name)[0]) for name in ("speech.wav", "speech-2.wav")] == [4_000, 80]
+    with opened(target, RATE_HZ, Tags()) as first:
+        with opened(target, RATE_HZ, Tags()) as second:
+            first.write(SAMPLES)
+            second.write(SAMPLES[:80])
+        assert second.path == "speech.wav"
+    assert first.path == "speech-2.wav"
+    assert [len(soundfile.read(name)[0]) for name in ("speech.wav", "speech-2.wav")] == [80, 4_000]
+
+
+@pytest.mark.parametrize("flags", [SayFlags(), SayFlags(output="a.wav"), SayFlags(force=True)])
+def test_nothing_has_the_name_before_the_file_is_whole(flags: SayFlags, here: Path) -> None:
+    with opened(chosen_target(flags), RATE_HZ, Tags()) as sinks:
+        sinks.write(SAMPLES)
+        assert [path.suffix for path in here.iterdir()] == [".part"]
+    assert [path.suffix for path in here.iterdir()] == [".wav"]
 
 
 @pytest.mark.parametrize("flags", [SayFlags(), SayFlags(output="mine.flac")])
@@ -84,10 +94,13 @@ def test_what_fails_with_force_leaves_the_old_file(here: Path) -> None:
     ("output", "words"),
     [
         ("there.wav", "'there.wav' exists already: write over it with --force"),
-        ("folder", "does not name an audio format"),
-        ("folder.wav", "'folder.wav' is a folder"),
-        ("missing/a.wav", "there is no folder 'missing'"),
+        ("folder", "cannot write 'folder': it is a folder"),
+        ("folder.wav", "cannot write 'folder.wav': it is a folder"),
+        ("", "it is a folder"),
+        ("missing/a.wav", "missing' does not exist"),
         ("a.mpp", "Did you mean '.mp4'"),
+        ("circle.wav", "'circle.wav' is a link that leads nowhere"),
+        ("link.wav", "'link.wav' is a link that leads nowhere: write over it with --force"),
     ],
 )
 def test_a_bad_name_is_refused_before_anything_is_spoken(
@@ -96,23 +109,77 @@ def test_a_bad_name_is_refused_before_anything_is_spoken(
     (here / "there.wav").touch()
     (here / "folder").mkdir()
     (here / "folder.wav").mkdir()
+    (here / "link.wav").symlink_to("nowhere.wav")
+    (here / "circle.wav").symlink_to("circle.wav")
     with pytest.raises(InvalidValueError, match=words):
         chosen_target(SayFlags(output=output))
 
 
-def test_a_file_that_appears_meanwhile_is_not_written_over(here: Path) -> None:
+def test_with_force_a_link_that_leads_nowhere_is_followed(here: Path) -> None:
+    (here / "link.wav").symlink_to("real.wav")
+    assert write(chosen_target(SayFlags(output="link.wav", force=True))) == "link.wav"
+    assert (here / "link.wav").is_symlink()
+    assert len(soundfile.read("real.wav")[0]) == len(SAMPLES)
+
+
+def test_a_name_of_ours_is_no_link_that_leads_nowhere(here: Path) -> None:
+    (here / "speech.wav").symlink_to("real.wav")
+    assert write(chosen_target(SayFlags())) == "speech-2.wav"
+    assert not (here / "real.wav").exists()
+
+
+def test_a_file_that_appears_meanwhile_is_kept_and_so_is_the_audio(here: Path) -> None:
     target = chosen_target(SayFlags(output="a.wav"))
     (here / "a.wav").write_text("mine")
-    with pytest.raises(InvalidValueError, match="exists already"):
+    with pytest.raises(OutputError, match=r"'a\.wav' was made by another .* in 'a-2\.wav'\."):
         write(target)
     assert (here / "a.wav").read_text() == "mine"
+    assert len(soundfile.read("a-2.wav")[0]) == len(SAMPLES)
 
 
-def test_a_folder_that_went_away_is_an_output_error(here: Path) -> None:
+def test_a_folder_that_went_away_is_told(here: Path) -> None:
     target = chosen_target(SayFlags())
     here.rmdir()
-    with pytest.raises(OutputError, match=r"'speech\.wav' cannot be written: No such file"):
+    with pytest.raises(OutputError, match=r"'speech\.wav' could not be written: No such file"):
         write(target)
+
+
+def test_streaming_needs_a_place_that_streams() -> None:
+    for flags in (SayFlags(stream=True), SayFlags(stream=True, output="a.wav")):
+        with pytest.raises(InvalidValueError, match=r"give -o - \(into a pipe\) or --play"):
+            chosen_target(flags)
+    assert chosen_target(SayFlags(stream=True, play=True)).play
+
+
+@pytest.mark.parametrize(
+    ("output", "format_name", "told"),
+    [
+        ("x.mp3", "wav", "the name 'x.mp3' says mp3, and it holds wav, as --format says."),
+        ("x.ogg", "opus", ""),
+        ("x.MP3", "mp3", ""),
+        ("x.book", "wav", ""),
+        ("x", "wav", ""),
+        (None, "flac", ""),
+    ],
+)
+def test_a_name_that_says_another_format_is_told(
+    output: str | None, format_name: str, told: str
+) -> None:
+    assert chosen_target(SayFlags(output=output, format=format_name)).misnamed == told
+
+
+def test_a_closed_standard_output_is_refused_before_anything_is_spoken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    with pytest.raises(InvalidValueError, match="standard output is closed"):
+        chosen_target(SayFlags(output="-"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_device_is_named() -> None:
+    with pytest.raises(OutputError, match="'/dev/full' cannot be written: No space left"):
+        write(chosen_target(SayFlags(output="/dev/full")))
 
 
 def test_a_terminal_gets_no_audio(monkeypatch: pytest.MonkeyPatch) -> None:

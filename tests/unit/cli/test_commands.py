@@ -33,7 +33,7 @@ def command_for(seen: list[ShoutFlags]) -> Command:
 
 def test_the_flags_arrive_as_one_value() -> None:
     seen: list[ShoutFlags] = []
-    command_for(seen).main(["hey", "-n", "3", "--json"], standalone_mode=False)
+    command_for(seen).main(["hey", "-n", "3", "--json", "--debug"], standalone_mode=False)
     assert seen == [ShoutFlags(word="hey", times=3, json=True)]
 
 
@@ -49,9 +49,9 @@ def test_help_has_headings_and_shared_flags_last(capsys: pytest.CaptureFixture[s
         "\n"
         "Options:\n"
         "  -n, --times N  How often.\n"
+        "  --json         Print one JSON object.\n"
         "  --debug        Show where an error comes from.\n"
         "  --no-color     No colours, as with NO_COLOR.\n"
-        "  --json         Print one JSON object.\n"
         "  --help         Show this message and exit.\n"
         "\n"
         "Examples:\n"

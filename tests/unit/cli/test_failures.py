@@ -1,12 +1,18 @@
+import errno
 import json
+import re
 import signal
+from pathlib import Path
 
 import pytest
 import typer
 
+import menura
 from menura import errors
-from menura.cli.failures import EXIT_CODES, exit_code_of, stop_on_signals
+from menura.cli import signals
+from menura.cli.failures import EXIT_CODES, exit_code_of
 from menura.errors import MenuraError, ModelNotFoundError
+from tests.command_line import Stream
 
 
 def outcome(error: BaseException, *, as_json: bool = False) -> int:
@@ -56,27 +62,135 @@ def test_a_failed_system_call_is_one_line(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().err == "error: a.wav: No space left on device.\n"
 
 
-def test_debug_shows_where_it_comes_from() -> None:
-    with pytest.raises(MenuraError, match="it broke"):
-        exit_code_of(raising_menura_error, as_json=False, debug=True)
+def test_debug_shows_where_it_comes_from_and_keeps_the_code(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert exit_code_of(raising_model_not_found, as_json=True, debug=True) == 3
+    out, err = capsys.readouterr()
+    assert err.startswith("Traceback (most recent call last):\n")
+    assert "in raising_model_not_found" in err
+    assert err.endswith("\nerror: it broke.\n")
+    assert json.loads(out)["error"]["code"] == "model_not_found"
 
 
-def raising_menura_error() -> None:
-    raise MenuraError("it broke.")
+def raising_model_not_found() -> None:
+    raise ModelNotFoundError("it broke.")
 
 
-def test_a_bug_keeps_its_traceback() -> None:
-    with pytest.raises(ZeroDivisionError):
-        outcome(ZeroDivisionError())
+class WordlessError(Exception):
+    def __str__(self) -> str:
+        raise ValueError
 
 
-def test_a_signal_to_stop_ends_by_an_exception() -> None:
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        stop_on_signals()
-        with pytest.raises(SystemExit) as ended:
-            signal.raise_signal(signal.SIGTERM)
-        assert ended.value.code == 143
-    finally:
-        signal.signal(signal.SIGTERM, before)
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (ZeroDivisionError("division by zero"), "ZeroDivisionError: division by zero"),
+        (KeyError("a"), "KeyError: 'a'"),
+        (MemoryError(), "MemoryError"),
+        (RuntimeError("two\nlines."), "RuntimeError: two lines"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), "UnicodeDecodeError: 'utf-8' codec"),
+        (WordlessError(), "WordlessError"),
+    ],
+)
+def test_any_other_exception_is_one_line_too(
+    error: Exception, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert outcome(error, as_json=True) == 1
+    out, err = capsys.readouterr()
+    assert err.startswith(f"error: unexpected {line}")
+    assert err.endswith(". --debug shows where.\n")
+    assert err.count("\n") == 1
+    answer = json.loads(out)["error"]
+    assert (answer["code"], answer["param"]) == ("failure", None)
+    assert f"error: {answer['message']}\n" == err
+
+
+class FullStream(Stream):
+    """A stream whose device has no room."""
+
+    number = errno.ENOSPC
+
+    def write(self, text: str) -> int:
+        raise OSError(self.number, "No space left on device")
+
+
+class ClosedPipe(FullStream):
+    """A stream whose reader went away."""
+
+    number = errno.EPIPE
+
+
+def test_an_answer_that_cannot_be_written_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdout", FullStream())
+    assert outcome(ModelNotFoundError("no model."), as_json=True) == 3
+    assert capsys.readouterr().err == (
+        "error: no model.\nerror: standard output cannot be written: No space left on device.\n"
+    )
+
+
+def test_without_a_standard_output_the_line_is_still_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    assert outcome(ModelNotFoundError("no model."), as_json=True) == 3
+    assert capsys.readouterr().err.startswith("error: no model.\nerror: standard output is closed")
+
+
+@pytest.mark.parametrize("stream", [None, FullStream(), ClosedPipe()])
+def test_that_nobody_hears_the_line_keeps_the_code(
+    stream: Stream | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr", stream)
+    assert outcome(ModelNotFoundError("no model.")) == 3
+
+
+def test_a_reader_who_went_away_is_no_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert outcome(BrokenPipeError(errno.EPIPE, "Broken pipe")) == 141
+    monkeypatch.setattr("sys.stdout", ClosedPipe())
+    assert outcome(ModelNotFoundError("no model."), as_json=True) == 141
+    assert capsys.readouterr().err == "error: no model.\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [(signal.SIGINT, "interrupted\n"), (signal.SIGTERM, ""), (signal.SIGHUP, "")],
+)
+@pytest.mark.parametrize("error", [SystemExit(1), ImportError("numpy"), MenuraError("it broke.")])
+def test_what_comes_after_a_signal_comes_of_it(
+    error: BaseException,
+    number: int,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(signals, "arrived", lambda: number)
+    assert outcome(error, as_json=True) == 128 + number
+    out, err = capsys.readouterr()
+    assert (err, json.loads(out)["error"]["code"]) == (told, "interrupted")
+
+
+def test_an_end_of_the_process_without_a_signal_is_left_alone() -> None:
+    with pytest.raises(SystemExit):
+        outcome(SystemExit(3))
+
+
+def test_the_readme_lists_the_same_exit_codes() -> None:
+    readme = (Path(menura.__file__).parents[1] / "README.md").read_text("utf-8")
+    codes = re.findall(r"^\| (\d+) \| ", readme, re.MULTILINE)
+    assert sorted(map(int, codes)) == sorted(EXIT_CODES)
+
+
+def test_every_code_of_the_errors_is_told() -> None:
+    codes = {kind.exit_code for kind in every_error()}
+    signals_ = {
+        128 + signal.SIGHUP,
+        128 + signal.SIGINT,
+        128 + signal.SIGPIPE,
+        128 + signal.SIGTERM,
+    }
+    assert set(EXIT_CODES) == {0} | codes | signals_

@@ -56,6 +56,23 @@ def test_a_file_where_a_folder_should_be_is_broken(tmp_path: Path) -> None:
     assert problem.startswith(f"{tmp_path / 'menura-home' / 'cache'} is not a folder")
 
 
+@pytest.mark.parametrize(
+    ("variables", "named"),
+    [({}, "HF_HOME"), ({"HF_HUB_CACHE": "x"}, "HF_HUB_CACHE")],
+)
+def test_a_folder_that_cannot_be_written_names_the_variable_that_moves_it(
+    variables: dict[str, str], named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HF_HUB_CACHE")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("os.access", lambda *_: False)
+    *own, models_folder = health.examine().broken
+    assert len(own) == 4
+    assert all(problem.endswith("change its rights, or set MENURA_HOME") for problem in own)
+    assert models_folder.endswith(f"cannot be written to: change its rights, or set {named}")
+
+
 def test_a_folder_counts_its_files_and_no_links(tmp_path: Path) -> None:
     folder = tmp_path / "menura-home" / "cache" / "deep"
     folder.mkdir(parents=True)

@@ -12,12 +12,25 @@ from menura.cli.reports import warnings_of
             {"dropped_characters": {"U+0000 NULL": 2}},
             ["left out of the text, as nothing to be spoken: U+0000 NULL (2x)"],
         ),
-        ({"read_without_accent": "ő"}, ["read without their accents: ő"]),
-        (
-            {"cut_inside_word": [0, 1]},
-            ["a run without spaces was too long and was cut, in segments [0, 1]"],
-        ),
+        ({"read_without_accent": ["ő", "ế"]}, ["read without their accents: ő ế"]),
+        ({"settings_not_heeded": {"device": "no"}}, ["the setting device is not heeded: no"]),
     ],
 )
 def test_what_is_not_done_as_asked_is_told(applied: dict[str, object], lines: list[str]) -> None:
     assert warnings_of(applied) == lines
+
+
+@pytest.mark.parametrize(
+    ("segments", "words"),
+    [
+        ([3], "segment 3"),
+        ([0, 1], "segments 0, 1"),
+        ([0, 1, 2, 3, 9], "segments 0, 1, 2, 3, 9"),
+        (list(range(4096)), "4096 segments (0 to 4095)"),
+        ([2, 3, 4, 5, 6, 9], "6 segments (between 2 and 9)"),
+    ],
+)
+def test_many_segments_are_counted_and_not_listed(segments: list[int], words: str) -> None:
+    assert warnings_of({"cut_inside_word": segments}) == [
+        f"a run without spaces was too long and was cut, in {words}"
+    ]

@@ -1,3 +1,4 @@
+import errno
 import json
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from menura.cli import terminal
+from menura.errors import InvalidValueError, OutputError
 from tests.command_line import Stream
 
 
@@ -75,6 +77,59 @@ def test_a_table_aligns_and_reads_no_markup(capsys: pytest.CaptureFixture[str]) 
         "[red]a[/red]   1",
         "b             10",
     ]
+
+
+def test_a_terminal_without_colours_gets_no_sequence_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for variable in ("COLUMNS", "LINES"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr("sys.stdout", out := Stream(terminal=True))
+    terminal.emit_table(("name",), [("a",)])
+    terminal.emit_facts([("name", "a")])
+    assert b"\x1b" not in out.bytes.getvalue()
+    monkeypatch.delenv("NO_COLOR")
+    terminal.emit_table(("name",), [("a",)])
+    assert b"\x1b[2mname" in out.bytes.getvalue()
+
+
+def test_a_closed_stream_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+    assert not terminal.is_terminal("stderr")
+    closed = Stream(terminal=True)
+    closed.close()
+    monkeypatch.setattr("sys.stderr", closed)
+    assert not terminal.is_terminal("stderr")
+
+
+def test_data_for_a_closed_output_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    with pytest.raises(InvalidValueError, match="standard output is closed"):
+        terminal.emit("x")
+    with pytest.raises(InvalidValueError, match="standard output is closed"):
+        terminal.emit_json({})
+    with pytest.raises(InvalidValueError, match="standard output is closed"):
+        terminal.emit_table(("name",), [("a",)])
+
+
+def test_words_for_a_closed_stderr_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+    terminal.note("x")
+    terminal.error_line("x")
+
+
+def test_a_place_that_takes_nothing_is_named() -> None:
+    with pytest.raises(OutputError, match=r"^it cannot be written: No space left on device\.$"):
+        fail_to_write(OSError(errno.ENOSPC, "No space left on device"))
+    with pytest.raises(BrokenPipeError):
+        fail_to_write(BrokenPipeError(errno.EPIPE, "Broken pipe"))
+
+
+def fail_to_write(error: OSError) -> None:
+    with terminal.writing_to("it"):
+        raise error
 
 
 def test_a_row_in_a_pipe_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,16 @@ def test_the_argument_is_the_text() -> None:
     assert read_text(["Hello.\n"], None) == "Hello.\n"
 
 
+def test_an_empty_argument_is_an_empty_text() -> None:
+    assert read_text([""], None) == ""
+
+
+def test_a_closed_standard_input_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(InvalidValueError, match="standard input is closed"):
+        read_text(["-"], None)
+
+
 def test_a_file_keeps_its_line_ends(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_bytes("one\r\ntwo\rthree\n\x00é".encode())
@@ -56,13 +66,17 @@ def test_other_bytes_are_refused_with_their_place(content: bytes, words: str) ->
     ("words", "file", "message"),
     [
         ([], None, "there is no text"),
+        (None, None, "there is no text"),
+        ([""], Path("a.txt"), "not both"),
         (["a"], Path("a.txt"), "not both"),
         (["hi", "there"], None, "put it in quotes"),
         (["caf\udce9"], None, "bytes that are not UTF-8"),
         ([], Path("missing.txt"), "'missing.txt' cannot be read: No such file"),
     ],
 )
-def test_no_text_or_too_many_are_errors(words: list[str], file: Path | None, message: str) -> None:
+def test_no_text_or_too_many_are_errors(
+    words: list[str] | None, file: Path | None, message: str
+) -> None:
     with pytest.raises(InvalidValueError, match=message):
         read_text(words, file)
 
