@@ -40,9 +40,11 @@ def clean(text: str) -> tuple[str, tuple[Dropped, ...]]:
     plain = _TERMINAL.sub("\x1b", text)  # one control character stands for the sequence
     removed = Counter(REMOVED.findall(plain))
     kept, left_out = _without_long_silence(_LINE_BREAK.sub("\n", REMOVED.sub("", plain)))
-    removed += Counter(character for character in left_out if not character.isspace())
+    # Composing comes second, since it is slow on heaps of accents; it may make a run longer.
+    kept, left_out_too = _without_long_silence(unicodedata.normalize("NFC", kept))
+    removed += Counter(c for c in left_out + left_out_too if not c.isspace())
     dropped = tuple(Dropped(label(character), count) for character, count in removed.items())
-    return unicodedata.normalize("NFC", kept), dropped
+    return kept, dropped
 
 
 def _without_long_silence(text: str) -> tuple[str, str]:
@@ -50,16 +52,26 @@ def _without_long_silence(text: str) -> tuple[str, str]:
     is_read = [is_spoken(character) for character in text]
     for ruler in RULER.finditer(text):
         is_read[ruler.start() : ruler.end()] = [False] * len(ruler.group())
-    kept, left_out = [], []
-    for read, run in groupby(range(len(text)), key=is_read.__getitem__):
-        first, *_ = places = list(run)
-        end = places[-1] + 1
-        limit = end if read else min(end, first + LONGEST_SILENCE)
-        rest = text[limit:end]
-        parted = any(map(str.isspace, rest)) and not text[limit - 1].isspace()
-        kept.append(text[first:limit] + (" " if parted else ""))  # what follows is not glued on
+    kept, left_out, start = [], [], 0
+    for read, places in groupby(is_read):
+        end = start + sum(1 for _ in places)
+        run = text[start:end]
+        first, rest = (run, "") if read else _first_of(run)
+        kept.append(first)
         left_out.append(rest)
+        start = end
     return "".join(kept), "".join(left_out)
+
+
+def _first_of(run: str) -> tuple[str, str]:
+    """The beginning that stays of a run that nobody reads, and the rest.
+
+    A run that held a space ends with one, so that what follows is not glued on.
+    """
+    first, rest = run[:LONGEST_SILENCE], run[LONGEST_SILENCE:]
+    if any(map(str.isspace, rest)) and not first[-1].isspace():
+        first, rest = first[:-1] + " ", first[-1] + rest
+    return first, rest
 
 
 def label(character: str) -> str:

