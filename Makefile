@@ -10,7 +10,7 @@ PARITY := .venv-parity
 UPSTREAM := tests/parity/qwen3_tts
 export TEXT
 
-.PHONY: say test check lint types fix slow asr parity bench clean
+.PHONY: say test check lint types fix slow asr parity gpu bench clean
 .DEFAULT_GOAL := check
 
 say: $(VENV)/base.done  ## speak TEXT to hello.wav
@@ -41,7 +41,13 @@ asr: $(VENV)/asr.done  ## the built-in voice is intelligible: transcribe it
 parity: $(VENV)/dev.done $(PARITY)/parity.done  ## exact mode beside upstream's own package
 	OMP_NUM_THREADS=1 $(PYTEST) -m parity tests/parity
 
-bench: $(VENV)/base.done  ## measure CASE and print its table
+gpu: $(VENV)/dev.done $(PARITY)/parity.done  ## what needs a CUDA device; skipped without one
+	$(PYTEST) -m gpu tests/parity tests/speed
+
+# Cases of Qwen3-TTS need torch, and upstream's environment beside ours.
+BENCH_NEEDS = $(if $(filter qwen3_tts%,$(CASE)),$(VENV)/dev.done $(PARITY)/parity.done)
+
+bench: $(VENV)/base.done $(BENCH_NEEDS)  ## measure CASE and print its table
 	$(BIN)/python -m bench.run $(CASE)
 
 clean:

@@ -27,13 +27,15 @@ def table(result: Mapping[str, Any]) -> str:
     if result["install"]:
         install = result["install"]
         lines.append(f"installed in {install['seconds']:.1f} s, {install['megabytes']:.0f} MB")
-    lines.append(f"{'side':<14}{'figure':<16}{'median':>9}{'lowest':>9}{'highest':>9}{'ratio':>8}")
+    lines.append(
+        f"{'side':<14}{'figure':<18}{'median':>11}{'lowest':>11}{'highest':>11}{'ratio':>8}"
+    )
     first = next(iter(result["runs"].values()))
     for side, runs in result["runs"].items():
         for figure in runs[0]:
             values = [run[figure] for run in runs]
             numbers = (median(values), min(values), max(values))
-            row = f"{side:<14}{figure:<16}" + "".join(f"{number:>9.3f}" for number in numbers)
+            row = f"{side:<14}{figure:<18}" + "".join(f"{number:>11.3f}" for number in numbers)
             lines.append(row + _ratio(values, [run.get(figure) for run in first]))
     return "\n".join(lines)
 

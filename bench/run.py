@@ -22,6 +22,8 @@ from pathlib import Path
 from bench.compare import table
 
 BENCH = Path(__file__).parent
+# Where `make parity` puts upstream's environment; a case may be pointed at another one.
+UPSTREAM_PYTHON = os.environ.get("PARITY_PYTHON", BENCH.parent / ".venv-parity" / "bin" / "python")
 Figures = dict[str, float]
 
 
@@ -38,6 +40,7 @@ def main() -> None:
     if not arguments.no_save:
         day = datetime.date.today().isoformat()
         path = BENCH / "results" / f"{arguments.case}-{day}.json"
+        path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(result, indent=1) + "\n")
         sys.stdout.write(f"kept in {path.relative_to(BENCH.parent)}\n")
 
@@ -52,16 +55,20 @@ def measure(case: str, folder: Path, repeats: int | None) -> dict[str, object]:
         bin_folder = folder / "venv" / "bin"
     words = {
         "bin": str(bin_folder),
+        "python": sys.executable,
+        "upstream": str(UPSTREAM_PYTHON),
         "tmp": str(folder),
         "case": str(BENCH / "cases"),
         "text": (BENCH / "cases" / "harvard.txt").read_text(),
     }
+    words |= {name: told(command, words) for name, command in facts.get("words", {}).items()}
     sides = {name: side["command"] for name, side in facts["sides"].items()}
     runs: dict[str, list[Figures]] = {name: [] for name in sides}
-    for turn in range((repeats or facts["repeats"]) + 1):
+    warm_up = facts.get("warm_up", True)  # a first turn that fills the disk cache
+    for turn in range((repeats or facts["repeats"]) + warm_up):
         for name, command in sides.items():
             figures = run_once([word.format_map(words) for word in command], folder)
-            if turn:  # the first turn fills the disk cache
+            if turn >= warm_up:
                 runs[name].append(figures)
     return {
         "case": case,
@@ -71,6 +78,13 @@ def measure(case: str, folder: Path, repeats: int | None) -> dict[str, object]:
         "install": install,
         "runs": runs,
     }
+
+
+def told(command: list[str], words: Mapping[str, str]) -> str:
+    """What the command prints: a word that the sides' commands need, made before them."""
+    filled = [word.format_map(words) for word in command]
+    done = subprocess.run(filled, cwd=BENCH.parent, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.strip()
 
 
 def install_afresh(venv: Path) -> Figures:
@@ -92,14 +106,18 @@ def megabytes(folder: Path) -> float:
 def run_once(command: list[str], folder: Path) -> Figures:
     """The figures of one run of the command; it must succeed."""
     environment = os.environ | {"MENURA_HOME": str(folder / "home"), "MENURA_SERVER": "off"}
-    with (folder / "stdout").open("w+b") as out:
+    with (folder / "stdout").open("w+b") as out, (folder / "stderr").open("w+b") as err:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL, env=environment)
+        process = subprocess.Popen(
+            command, cwd=BENCH.parent, stdout=out, stderr=err, env=environment
+        )
         _, status, usage = os.wait4(process.pid, 0)
         wall_s = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
-            raise SystemExit(f"{command} ended with {process.returncode}")
+            err.seek(0)
+            said = err.read()[-2000:].decode(errors="replace")
+            raise SystemExit(f"{command} ended with {process.returncode}:\n{said}")
         out.seek(0)
         printed = out.read().decode()
     figures = {

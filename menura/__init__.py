@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from menura.options import Options, option
     from menura.speech import AudioChunk, FinishReason, Reference, Speech, SpeechRequest, Voice
     from menura.streams import SpeechStream
+    from menura.voices import load_voice
 
 __version__ = "0.1.0"
 
@@ -35,6 +36,7 @@ __all__ = [
     "Voice",
     "describe",
     "load",
+    "load_voice",
     "option",
 ]
 
@@ -45,6 +47,7 @@ _HOME = {
     "TTS": "menura.api",
     "describe": "menura.api",
     "load": "menura.api",
+    "load_voice": "menura.voices",
     "option": "menura.options",
 }
 

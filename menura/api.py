@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import RLock
 from types import MappingProxyType
 
-from menura import __version__, catalogue, models, settings
+from menura import __version__, catalogue, models, settings, voices
 from menura.audio.encoders import open_file
 from menura.audio.formats import format_for
 from menura.audio.tags import Tags, synthetic_mark
@@ -20,6 +20,7 @@ from menura.engines.contract import (
     EngineClass,
     EngineSpec,
     LoadArguments,
+    NoiseSource,
     PresetVoice,
     Prompt,
 )
@@ -169,13 +170,16 @@ class TTS:
         transcript: str | None = None,
         mode: str = "auto",
         rate_hz: int | None = None,
+        consent: str = "",
     ) -> Voice:
         """A voice that speaks like the clip: a file, its bytes, a Reference, or samples [n].
+
+        `consent` is kept with the voice: what the speaker agreed to, in words.
 
         Raises: UnsupportedError: the model cannot clone; UnreadableAudioError; AudioTooLargeError;
             InvalidValueError: samples without `rate_hz`.
         """
-        if Capability.CLONE not in self.spec.capabilities:
+        if not self.spec.clones:
             raise UnsupportedError(
                 f"{self.spec.model!r} cannot speak like a recording." + who_can(Capability.CLONE),
                 param="voice",
@@ -183,8 +187,10 @@ class TTS:
             )
         recording = reference(clip, transcript, rate_hz)
         label = Path(clip).stem if isinstance(clip, (str, os.PathLike)) else "clip"
+        origin = voices.origin_of(recording.samples, consent)
         with self._lock:
-            return Voice(label, self.engine.encode_voice(recording, mode))
+            prompt = self.engine.encode_voice(recording, mode)
+        return Voice(label, prompt, origin, writer=voices.save)
 
     def plan(self, request: SpeechRequest) -> SpeechPlan:
         """How a request would be spoken, without speaking it. Raises: as `speak`."""
@@ -288,8 +294,9 @@ class TTS:
             Job(
                 segment=index,
                 build=partial(self._build_prompt, text, planned, take),
-                noise=self.engine.noise(planned.seed_of(index)),
+                noise=partial(self._noise, planned, index),
                 delivery=delivery,
+                retries=getattr(planned.manner.options, "retries", 0),
             )
             for index, text in enumerate(texts or [None])
         ]
@@ -299,6 +306,9 @@ class TTS:
         with self._lock:
             decoder = self.engine.decoder(max(1, min(n_jobs, self.spec.max_rows)))
         return run(TurnTaking(decoder, self._lock), jobs)
+
+    def _noise(self, planned: SpeechPlan, segment: int, attempt: int) -> NoiseSource:
+        return self.engine.noise(planned.seed_of(segment, attempt))
 
     def _build_prompt(self, text: str | None, planned: SpeechPlan, take: Take) -> Prompt:
         prompt = self.engine.build_prompt(text, planned.manner)

@@ -1,16 +1,20 @@
 """The model store's door: what is here, where it is, whether it is whole; bring it, take it away.
 
-The verbs live in `menura.store`, one file each; what is installed is told here. Only `pull`, and
-`describe_pull` for a repository that the catalogue does not know, ask a hub.
+The verbs live in `menura.store`, one file each; what is installed is told here, and which tensors
+a model needs is asked of its engine. Only `pull`, and `describe_pull` for a repository that the
+catalogue does not know, ask a hub.
 """
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from menura.catalogue import BUILTIN, KnownModel, known_models, lookup
-from menura.errors import ModelNotFoundError
+from menura.engines import registry
+from menura.engines.contract import TensorShapes
+from menura.errors import EngineNotInstalledError, ModelFilesError, ModelNotFoundError
+from menura.store import verify as checks
 from menura.store.cache import Copy, Hub, hub_cache
 from menura.store.fetch import Phase
 from menura.store.pull import PlannedFile, PullPlan, PullProgress, describe_pull, pull
@@ -24,7 +28,7 @@ from menura.store.resolve import (
     locate,
     resolve,
 )
-from menura.store.verify import FileReport, VerifyProgress, VerifyReport, verify, verify_steps
+from menura.store.verify import FileReport, VerifyProgress, VerifyReport
 
 __all__ = [
     "FileReport", "Hub", "InstalledModel", "Phase", "PlannedFile", "PullPlan", "PullProgress",
@@ -32,6 +36,8 @@ __all__ = [
     "builtin_voice_files", "describe_pull", "hub_cache", "list_installed", "path", "pull", "remove",
     "resolve", "show", "verify", "verify_steps",
 ]  # fmt: skip
+
+_TENSORS = "tensors"
 
 
 @dataclass(frozen=True)
@@ -102,3 +108,50 @@ def path(name_or_folder: str | os.PathLike[str]) -> tuple[Path, ...]:
     """
     found = resolve(name_or_folder)
     return found.folders or show(name_or_folder).paths
+
+
+def verify(name_or_folder: str | os.PathLike[str], *, full: bool = False) -> VerifyReport:
+    """The verdict on a model's files and tensors. Arguments and errors: as `verify_steps`."""
+    *_, report = verify_steps(name_or_folder, full=full)
+    assert isinstance(report, VerifyReport)
+    return report
+
+
+def verify_steps(
+    name_or_folder: str | os.PathLike[str], *, full: bool = False
+) -> Iterator[VerifyProgress | VerifyReport]:
+    """How far the check is, again and again, and at last the verdict.
+
+    The files are checked as `menura.store.verify` says, and that every tensor is there which the
+    engine needs, with its shape. `full` hashes the files without a known digest too.
+
+    Raises: ModelNotFoundError: nothing of the model is on this machine.
+    """
+    expected, remarks = _expected_tensors(name_or_folder)
+    for step in checks.verify_steps(name_or_folder, full=full, expected_tensors=expected):
+        if isinstance(step, VerifyReport):
+            yield replace(step, files=(*step.files, *remarks))
+        else:
+            yield step
+
+
+def _expected_tensors(
+    name_or_folder: str | os.PathLike[str],
+) -> tuple[list[dict[str, TensorShapes]], list[FileReport]]:
+    """What the engine needs in the model's folder, or a report that says why that is not known."""
+    found = locate(name_or_folder)
+    copy = found.copies[0] if found.copies else None
+    if copy is None:
+        return [], []
+    try:
+        name = found.known.engine if found.known else registry.recognise(copy.folder)
+        engine_class = registry.engine_class(name)
+    except (EngineNotInstalledError, ModelFilesError) as error:
+        note = f"names and shapes were not compared: {error.message}"
+        return [], [FileReport(copy.folder, _TENSORS, 0, notes=(note,))]
+    try:
+        return [dict(engine_class.expected_tensors(copy.folder))], []
+    except ModelFilesError as error:
+        # A file that is not there is reported as such.
+        problems = () if copy.missing else (error.message,)
+        return [], [FileReport(copy.folder, _TENSORS, 0, problems)] if problems else []

@@ -43,9 +43,9 @@ class SpeechPlan:
     stretch: float
     applied: dict[str, object]
 
-    def seed_of(self, segment: int) -> int:
-        """The seed that a segment draws from at its first attempt."""
-        return derive(self.seed, segment, 0)
+    def seed_of(self, segment: int, attempt: int = 0) -> int:
+        """The seed that a segment draws from, at its first attempt (0) or a later one."""
+        return derive(self.seed, segment, attempt)
 
     @property
     def expected_s(self) -> float:

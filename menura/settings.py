@@ -33,7 +33,7 @@ class Settings(Options):
     )
     precision: str = option(
         "auto",
-        choices=("auto", "exact", "bf16", "fp16", "int8", "int4"),
+        choices=("auto", "exact", "fp32", "bf16", "fp16", "int8", "int4"),
         help="The numbers that models run with.",
     )
     threads: int | None = option(None, minimum=1, maximum=1024, help="CPU threads for models.")

@@ -61,12 +61,26 @@ class Reference:
     transcript: str | None = None
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where a voice comes from; each part is empty where it is not known.
+
+    `clip_sha256`: of the clip's samples. `consent`: what its speaker agreed to. `made_on`: the day.
+    """
+
+    clip_sha256: str = ""
+    consent: str = ""
+    made_on: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Voice:
     """A voice made from a recording: a label for people, and what one engine made of the clip."""
 
     label: str
     prompt: "VoicePrompt"
+    origin: Origin = Origin()
+    writer: "Callable[[Voice, Path], None] | None" = field(default=None, repr=False)
 
     @property
     def codes(self) -> NDArray[np.int64] | None:
@@ -79,6 +93,16 @@ class Voice:
         """The speaker embedding [D], or None where the voice has none."""
         embedding = self.prompt.arrays.get("embedding")
         return None if embedding is None else embedding.astype(np.float32, copy=False)
+
+    def save(self, path: str | Path) -> Path:
+        """The path, after the voice was written there; `menura.load_voice` reads it.
+
+        Raises: InvalidValueError: the path does not end in .safetensors; OutputError.
+        """
+        if self.writer is None:
+            raise MenuraError("this Voice was not made by a TTS: save it with menura.voices.save.")
+        self.writer(self, Path(path))
+        return Path(path)
 
 
 @dataclass(frozen=True)
@@ -126,7 +150,10 @@ class AudioChunk:
 
 @dataclass(frozen=True)
 class SegmentReport:
-    """One segment of a speech: its place in the text (code points) and in the samples."""
+    """One segment of a speech: its place in the text (code points) and in the samples.
+
+    `reason` says in words why it ended at a limit, where the model knows.
+    """
 
     text: str
     start: int
@@ -135,6 +162,7 @@ class SegmentReport:
     sample_end: int
     seed: int
     finish: FinishReason
+    reason: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +261,13 @@ def _voice(
                 f"the voice {voice.label!r} was made by the engine {voice.prompt.engine!r} and "
                 f"{spec.model!r} runs on {spec.engine!r}: make it again with tts.voice(clip).",
                 param="voice",
+            )
+        if not spec.clones:
+            raise UnsupportedError(
+                f"{spec.model!r} cannot speak like a recording; its own voices are: "
+                f"{spec.voice_choices()}.",
+                param="voice",
+                needs="clone",
             )
         if spec.fingerprint and voice.prompt.fingerprint != spec.fingerprint:
             raise UnsupportedError(

@@ -78,6 +78,9 @@ class Take:
     def add(self, delivered: Delivered) -> AudioChunk | None:
         """The chunk that a delivery makes, or None where nothing is to be heard yet."""
         step = delivered.step
+        if step.finish is not None and delivered.given_up:
+            again = {"segment": delivered.segment, "reasons": list(delivered.given_up)}
+            self.note({"retries": [again]})
         if step.finish is FinishReason.ERROR:
             self.error = step.error or MenuraError("the model gave an error without a reason.")
             return None
@@ -86,7 +89,7 @@ class Take:
         samples = self._paced(step)
         ends = step.finish is not None
         if ends:
-            samples = self._end_segment(delivered.segment, step.finish, samples)
+            samples = self._end_segment(delivered, samples)
         if len(samples) == 0 and not ends:
             return None
         self._n_samples += len(samples)
@@ -122,11 +125,10 @@ class Take:
             self._stretch = None
         return samples
 
-    def _end_segment(
-        self, index: int, finish: FinishReason | None, samples: FloatArray
-    ) -> FloatArray:
+    def _end_segment(self, delivered: Delivered, samples: FloatArray) -> FloatArray:
         """The segment's last samples with the pause after it; its place is noted."""
-        assert finish is not None
+        index, step = delivered.segment, delivered.step
+        assert step.finish is not None
         planned = self._plan.segments[index] if self._plan.segments else None
         words = "".join(self._words)
         self.segments.append(
@@ -136,8 +138,9 @@ class Take:
                 end=planned.end if planned else len(words),
                 sample_start=self._segment_start,
                 sample_end=self._n_samples + len(samples),
-                seed=self._plan.seed_of(index),
-                finish=finish,
+                seed=self._plan.seed_of(index, len(delivered.given_up)),
+                finish=step.finish,
+                reason=step.reason,
             )
         )
         pause_s = planned.pause_s / self._plan.speed if planned else 0.0

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from menura.cli.quantities import duration
 from menura.cli.terminal import accent, dim, note, shortened, visible
 from menura.planning import SpeechPlan
+from menura.speech import FinishReason, SegmentReport
 from menura.streams import SpeechStream
 
 SPOKEN_BY = "this process"
@@ -55,6 +56,7 @@ class Spoken:
                     "seed": segment.seed,
                     "finish": str(segment.finish),
                 }
+                | ({"reason": segment.reason} if segment.reason else {})
                 for segment in self.stream.segments
             ],
             "timings": {name: round(value, 4) for name, value in vars(self.timings).items()},
@@ -126,6 +128,16 @@ def warnings_of(applied: Mapping[str, object]) -> list[str]:
     if isinstance(cut, list) and cut:
         lines.append(f"a run without spaces was too long and was cut, in {_segments(cut)}")
     return lines
+
+
+def limits_of(segments: Sequence[SegmentReport]) -> list[str]:
+    """A line if any segment ended at a limit and not by itself, with what may help."""
+    ended = [i for i, segment in enumerate(segments) if segment.finish is FinishReason.LENGTH]
+    if not ended:
+        return []
+    reasons = dict.fromkeys(segments[i].reason for i in ended if segments[i].reason)
+    why = f" ({'; '.join(reasons)})" if reasons else ""
+    return [f"{_segments(ended)} ended at a limit{why}; another --seed may end by itself"]
 
 
 def _segments(numbers: Sequence[int]) -> str:

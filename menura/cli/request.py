@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from menura import voices
 from menura.cli.say import SayFlags
 from menura.errors import InvalidValueError
 from menura.speech import SpeechRequest, Voice
@@ -13,11 +14,12 @@ _OWN_FLAGS = ("text", "voice", "language", "instruct", "seed", "speed", "split",
 def request_of(flags: SayFlags, text: str, voice: Voice | None = None) -> SpeechRequest:
     """The request; `voice` is the one made from --ref, if it was given.
 
-    Raises: InvalidValueError: an option without a value, given twice, or with its own flag.
+    Raises: InvalidValueError: an option without a value, given twice, or with its own flag; --voice
+        names a file that is no saved voice.
     """
     return SpeechRequest(
         text=text,
-        voice=voice or flags.voice,
+        voice=voice or (flags.voice and voices.named(flags.voice)),
         language=flags.language,
         instruct=flags.instruct,
         seed=flags.seed,

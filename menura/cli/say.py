@@ -54,7 +54,7 @@ class SayFlags(JsonFlags):
             "--voice",
             "-v",
             metavar="VOICE",
-            help="One of the model's voices (menura voices).",
+            help="One of the model's voices (menura voices), or a saved voice's .safetensors file.",
             under=_VOICE,
         ),
     ] = None

@@ -1,5 +1,6 @@
 """The work of `menura say`: text in, audio out, chunk by chunk, so that a book needs no memory."""
 
+import warnings
 from time import perf_counter
 
 from menura import api, settings
@@ -7,7 +8,7 @@ from menura.api import TTS
 from menura.cli.audio_output import STDOUT, Sinks, chosen_target, opened
 from menura.cli.progress import Progress
 from menura.cli.quantities import duration
-from menura.cli.reports import Spoken, Timings, warn, warn_of
+from menura.cli.reports import Spoken, Timings, limits_of, warn, warn_of
 from menura.cli.request import check_reference, request_of
 from menura.cli.say import SayFlags
 from menura.cli.terminal import check_open, emit_json, is_terminal, note, shortened, visible
@@ -42,6 +43,8 @@ def speak(flags: SayFlags) -> None:
         with opened(target, tts.spec.sample_rate_hz, tags) as sinks:
             n_samples, first = _drain(stream, sinks, len(text), quiet=flags.quiet or flags.json)
     ended = perf_counter()
+    for line in limits_of(stream.segments):
+        warn(line)
     seconds = n_samples / tts.spec.sample_rate_hz
     timings = Timings(
         load_s=loaded - began,
@@ -87,7 +90,15 @@ def title_of(text: str) -> str:
 
 
 def _reference_voice(flags: SayFlags, tts: TTS) -> Voice | None:
-    return None if flags.ref is None else tts.voice(flags.ref, transcript=flags.ref_text)
+    """The voice of --ref; what is doubtful about the recording stands on stderr."""
+    if flags.ref is None:
+        return None
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always", UserWarning)
+        voice = tts.voice(flags.ref, transcript=flags.ref_text)
+    for doubt in doubts:
+        warn(str(doubt.message))
+    return voice
 
 
 def _marks(flags: SayFlags) -> bool:

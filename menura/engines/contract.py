@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Capability", "Decoder", "Delivery", "EndOfText", "Engine", "EngineClass", "EngineSpec",
     "FinishReason", "LoadArguments", "Match", "NoiseSource", "PresetVoice", "Prompt", "RowStep",
-    "Stage", "VoicePrompt", "Words",
+    "Stage", "TensorShapes", "VoicePrompt", "Words",
 ]  # fmt: skip
+
+
+# Tensor -> shape; None where a tensor may be in the file, of any shape, or not.
+TensorShapes = Mapping[str, tuple[int, ...] | None]
 
 
 class Capability(StrEnum):
@@ -98,16 +102,19 @@ class EngineSpec:
         """Whether text may arrive in pieces while audio already leaves."""
         return Capability.STREAM_TEXT in self.capabilities
 
+    @property
+    def clones(self) -> bool:
+        """Whether it can speak like a recording."""
+        return Capability.CLONE in self.capabilities
+
     def voice_choices(self) -> str:
         """What may be given as `voice`, in words for an error."""
-        names = ", ".join(preset.name for preset in self.voices)
-        if Capability.CLONE in self.capabilities:
-            return (
-                f"{names}, or a Voice from tts.voice(clip)"
-                if names
-                else "a Voice from tts.voice(clip)"
-            )
-        return names or "none; leave voice out"
+        names = [preset.name for preset in self.voices]
+        if self.clones:
+            names.append("a recording (a Voice from tts.voice(clip), or --ref FILE)")
+        if Capability.DESIGN in self.capabilities:
+            return "none; leave voice out, and say in instruct who speaks"
+        return ", ".join(names) or "none; leave voice out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +167,8 @@ class EndOfText:
 class RowStep:
     """What one step gave for one row: samples [n], frames [T, Q] or [T, C], and how it ended.
 
-    `finish` is None while the row goes on; with `FinishReason.ERROR`, `error` says why.
+    `finish` is None while the row goes on; with `FinishReason.ERROR`, `error` says why. With
+    `FinishReason.LENGTH`, `reason` may say in words which limit it was.
     """
 
     row: int
@@ -168,6 +176,7 @@ class RowStep:
     frames: Frames | None = None
     finish: FinishReason | None = None
     error: MenuraError | None = None
+    reason: str = ""
 
 
 class NoiseSource(Protocol):
@@ -301,5 +310,14 @@ class EngineClass(Protocol):
         """The folder, after the smallest loadable checkpoint was written into it, for tests.
 
         None where the engine needs no files.
+        """
+        ...
+
+    @classmethod
+    def expected_tensors(cls, folder: Path) -> Mapping[str, TensorShapes]:
+        """Weights file (a path inside the folder) -> the tensors that the model needs in it.
+
+        Read from the configuration files alone, so that a check needs no memory for weights. Empty
+        where the engine has no safetensors files. Raises: ModelFilesError: a file is wrong.
         """
         ...

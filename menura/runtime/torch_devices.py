@@ -44,12 +44,13 @@ def choose_dtype(precision: str, device: torch.device) -> torch.dtype:
     `exact` is float32 everywhere; `auto` is bfloat16 on CUDA that computes in it, else float16
     there, and float32 on all other devices.
 
-    Raises: InvalidValueError: no precision has this name.
+    Raises: UnsupportedError: torch models do not run in it; a setting that asks for it is then
+        left unheeded.
     """
     if precision not in PRECISIONS:
-        raise InvalidValueError(
-            f"precision {precision!r} is not one of: {', '.join(PRECISIONS)}."
-            + did_you_mean(precision, PRECISIONS),
+        raise UnsupportedError(
+            f"precision {precision!r} is nothing that this model can run with; it runs with: "
+            f"{', '.join(PRECISIONS)}.{did_you_mean(precision, PRECISIONS)}",
             param="precision",
         )
     if precision in DTYPES:

@@ -43,8 +43,14 @@ class Copy:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The needed files that are not in the folder; a link to nothing counts as missing."""
-        return tuple(f.name for f in self.repo.files if not (self.folder / f.name).is_file())
+        """The needed files that are not in the folder; a link to nothing counts as missing.
+
+        Weights are there in shards too, where an index lists them.
+        """
+        return tuple(f.name for f in self.repo.files if not self._has(f.name))
+
+    def _has(self, name: str) -> bool:
+        return any((self.folder / found).is_file() for found in (name, f"{name}.index.json"))
 
 
 def hub_cache() -> Path:

@@ -7,7 +7,8 @@ from pathlib import Path
 from menura.errors import ModelFilesError
 from menura.runtime.checkpoint import Header, read_header, read_index
 
-Shapes = Mapping[str, tuple[int, ...]]
+# Tensor -> shape; None where a tensor may be in the file, of any shape, or not.
+Shapes = Mapping[str, tuple[int, ...] | None]
 INDEX_ENDING = ".safetensors.index.json"
 
 
@@ -59,6 +60,8 @@ def index_problem(path: Path) -> str:
 def compare_tensors(folder: Path, file: str, expected: Shapes) -> TensorReport:
     """The file's tensors (or those of its shards) against the expected names and shapes.
 
+    An index decides where there is one, as it does for a loader.
+
     Raises: ModelFilesError: the file or its index is missing or not sound.
     """
     found = {
@@ -66,21 +69,22 @@ def compare_tensors(folder: Path, file: str, expected: Shapes) -> TensorReport:
         for header in _headers(folder, file)
         for name, entry in header.tensors.items()
     }
+    needed = {name: shape for name, shape in expected.items() if shape is not None}
     return TensorReport(
         file=file,
-        missing=tuple(sorted(expected.keys() - found.keys())),
+        missing=tuple(sorted(needed.keys() - found.keys())),
         unexpected=tuple(sorted(found.keys() - expected.keys())),
         wrong_shape=tuple(
-            f"tensor {name} has shape {list(found[name])}, expected {list(expected[name])}"
-            for name in sorted(expected.keys() & found.keys())
-            if found[name] != tuple(expected[name])
+            f"tensor {name} has shape {list(found[name])}, expected {list(needed[name])}"
+            for name in sorted(needed.keys() & found.keys())
+            if found[name] != tuple(needed[name])
         ),
     )
 
 
 def _headers(folder: Path, file: str) -> list[Header]:
     index = folder / f"{file}.index.json"
-    if (folder / file).is_file() or not index.is_file():
+    if not index.is_file():
         return [read_header(folder / file)]
     shards = sorted(set(read_index(index).values()))
     return [read_header(index.parent / shard) for shard in shards]

@@ -7,7 +7,8 @@ the catalogue is that of one publication: in a user's own folder, which may hold
 beside a digest that is right, another size is a remark and no fault.
 
 Of weights without any digest, this alone is sure: each header and index is sound and agrees with
-the size of its file. Which tensors a model needs, and of which shapes, its engine must say.
+the size of its file. Which tensors a model needs, and of which shapes, its engine must say:
+`menura.models` asks it.
 """
 
 import os
@@ -28,7 +29,8 @@ from menura.store.tensors import (
     index_problem,
 )
 
-_NOT_PACKAGED = "the file is missing: install the package hibari-tts again"
+_MISSING = "the file is missing"
+_NOT_PACKAGED = f"{_MISSING}: install the package hibari-tts again"
 _DIGEST = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -116,7 +118,7 @@ def verify_steps(
     if found.source is Source.BUILTIN and not reports:
         reports.append(FileReport(Path(), PACKAGED_FILE.name, 0, (_NOT_PACKAGED,)))
     for copy, expected in zip(found.copies, expected_tensors or (), strict=False):
-        reports += [] if copy is None else _tensor_reports(copy.folder, expected)
+        reports += [] if copy is None else _tensor_reports(copy.folder, expected, reports)
     absent = set(found.missing) - {report.name for report in reports}
     reports += [FileReport(Path(), name, 0, ("all of it is missing",)) for name in sorted(absent)]
     yield VerifyReport(found.name, tuple(reports))
@@ -155,7 +157,8 @@ def _subjects(found: Located) -> Iterator[_Subject]:
             for ending in (".safetensors", INDEX_ENDING)
             for path in copy.folder.rglob(f"*{ending}")
         }
-        for name in sorted(expected_files.keys() | recorded.keys() | weights):
+        sharded = {name.removesuffix(".index.json") for name in weights} - weights
+        for name in sorted((expected_files.keys() - sharded) | recorded.keys() | weights):
             expected = expected_files.get(name) or ExpectedFile(name)
             yield _Subject(copy.folder, expected, recorded.get(name), copy.hub is None)
 
@@ -172,7 +175,7 @@ def _check_file(subject: _Subject, *, full: bool) -> Generator[VerifyProgress, N
                 yield VerifyProgress(name, done, n_bytes)
             found = hashing.digest
     except FileNotFoundError:
-        return FileReport(folder, name, 0, ("the file is missing",))
+        return FileReport(folder, name, 0, (_MISSING,))
     except OSError as error:
         return FileReport(folder, name, 0, (f"the file cannot be read: {error.strerror}",))
     problems, notes = _digest_verdict(name, known, found)
@@ -236,13 +239,18 @@ def _blob_name(path: Path) -> str:
     return target.name if named else ""
 
 
-def _tensor_reports(folder: Path, expected: Mapping[str, Shapes]) -> list[FileReport]:
-    reports: list[FileReport] = []
-    for file, shapes in expected.items():
+def _tensor_reports(
+    folder: Path, expected: Mapping[str, Shapes], reports: Sequence[FileReport]
+) -> list[FileReport]:
+    """What is wrong with the tensors, without what was said of their files already."""
+    told = {problem for report in reports for problem in report.problems}
+    absent = {report.name for report in reports if _MISSING in report.problems}
+    found: list[FileReport] = []
+    for file in expected.keys() - absent:
         try:
-            problems = compare_tensors(folder, file, shapes).problems
+            problems = compare_tensors(folder, file, expected[file]).problems
         except ModelFilesError as error:
-            problems = (error.message,)
+            problems = () if error.message in told else (error.message,)
         if problems:
-            reports.append(FileReport(folder, file, 0, problems))
-    return reports
+            found.append(FileReport(folder, file, 0, problems))
+    return sorted(found, key=lambda report: report.name)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import menura
+from menura import models
 from menura.engines import registry
 from menura.engines.contract import Capability, Decoder, Delivery, FinishReason, RowStep, Stage
 from menura.errors import InvalidValueError, MenuraError, UnsupportedError
@@ -62,6 +63,19 @@ def test_the_spec_is_complete(tts: menura.TTS) -> None:
     assert slowest <= 1.0 <= fastest
     assert 1 <= spec.max_segment_s <= 60
     assert spec.max_rows >= 1
+
+
+def test_the_tensors_that_the_engine_expects_are_those_of_its_smallest_weights(
+    tts: menura.TTS, tmp_path: Path
+) -> None:
+    engine_class = registry.engine_class(tts.spec.engine)
+    folder = engine_class.tiny(tmp_path)
+    if folder is None:
+        return
+    expected = engine_class.expected_tensors(folder)
+    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*.safetensors")}
+    assert expected.keys() == found
+    assert models.verify(folder).ok
 
 
 def test_the_description_without_weights_is_the_loaded_models_spec(

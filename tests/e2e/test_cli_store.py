@@ -336,7 +336,7 @@ def test_models_without_an_engine_say_so() -> None:
     listed = run("models", "list", "--json").answer["models"]
     assert isinstance(listed, list)
     ready = {model["engine"] for model in listed if model["engine_installed"]}
-    assert ready == {"builtin"}
+    assert ready == {"builtin", "qwen3-tts"}
 
 
 def test_the_help_names_every_exit_code() -> None:

@@ -50,6 +50,7 @@ AT_FIRST_USE: Mapping[str, Where] = {
     "huggingface_hub": Where(_STORE),
     "menura": Where(("menura.cli",)),
     "modelscope": Where(_STORE),
+    "resource": Where(("menura.engines.qwen3_tts.upstream_reader",)),  # there is none on Windows
     "rich": Where(("menura.cli",)),
     "sentencex": Where(("menura.text",)),
     "sounddevice": Where(("menura.cli",)),

@@ -28,6 +28,7 @@ from menura.engines.contract import (
     Prompt,
     RowStep,
     Stage,
+    TensorShapes,
     VoicePrompt,
     Words,
 )
@@ -55,8 +56,12 @@ class Word(StrEnum):
     DELAY = "DELAY"  # some steps give nothing for this row
     SILENT = "SILENT"  # the row ends without a sample
     REFUSED = "REFUSED"  # the prompt cannot be built
+    UNLUCKY = "UNLUCKY"  # as LIMIT where the row's seed is odd, else a word like others
+    UNSOUND = "UNSOUND"  # as NAN where the row's seed is odd, else a word like others
+    MUTE = "MUTE"  # as SILENT where the row's seed is odd, else a word like others
 
 
+BY_SEED = {Word.UNLUCKY: Word.LIMIT, Word.UNSOUND: Word.NAN, Word.MUTE: Word.SILENT}
 MISBEHAVIOUR = {
     Word.FAIL: RowStep(0, finish=FinishReason.ERROR, error=MenuraError("this word fails.")),
     Word.NAN: RowStep(0, np.full(FRAME, np.nan, np.float32)),
@@ -70,6 +75,7 @@ class ToneOptions(Options):
     loudness: float = option(0.5, minimum=0.0, maximum=1.0, help="The level of the tones.")
     colour: str = option("sine", choices=("sine", "square"), help="The shape of the tones.")
     chunk_frames: int = option(4, minimum=1, help="Frames in each chunk after the first.")
+    retries: int = option(0, minimum=0, help="How often to draw a segment again that went wrong.")
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,10 @@ class ToneEngine:
     def tiny(cls, folder: Path) -> Path | None:
         (folder / "tone.json").write_text(json.dumps({"tone": 1}))
         return folder
+
+    @classmethod
+    def expected_tensors(cls, folder: Path) -> Mapping[str, TensorShapes]:
+        return {}
 
     @property
     def spec(self) -> EngineSpec:
@@ -251,6 +261,8 @@ class ToneDecoder:
         if not state.words:
             return state.hand_over(row, FinishReason.STOP)
         word = state.words[0]
+        if word in BY_SEED and state.noise.seed % 2:
+            word = BY_SEED[Word(word)]
         if word == Word.DELAY and state.delay < N_DELAY_STEPS:
             state.delay += 1
             return []

@@ -23,6 +23,7 @@ from menura.errors import (
     SettingsError,
     UnsupportedError,
 )
+from menura.runtime.seeding import derive
 from menura.speech import FinishReason, SpeechRequest
 from tests.tone.engine import FRAME, RATE_HZ, ToneDecoder, ToneEngine, heard_hz, tone_hz
 
@@ -296,6 +297,7 @@ def test_applied_says_what_is_really_used(tone: menura.TTS) -> None:
         "loudness": 0.25,
         "colour": "sine",
         "chunk_frames": 4,
+        "retries": 0,
     }
     assert applied["device"] == "cpu"
     assert applied["tones"] is True
@@ -484,3 +486,51 @@ def test_the_plan_is_what_is_then_spoken(tone: menura.TTS) -> None:
         (s.start, s.end, s.text) for s in speech.segments
     ]
     assert planned.expected_s > 20
+
+
+# Two paragraphs that are too long to be one segment.
+_TWO = f"{'alpha beta gamma delta ' * 10}.\n\nUNLUCKY {'epsilon zeta eta theta ' * 10}"
+
+
+def seed_with(n_odd: int) -> int:
+    """An even seed with which the second segment's seed is odd for this many attempts."""
+    for seed in range(0, 1000, 2):
+        parities = [derive(seed, 1, attempt) % 2 for attempt in range(n_odd + 1)]
+        if parities == [1] * n_odd + [0]:
+            return seed
+    raise AssertionError
+
+
+@pytest.mark.parametrize("n_odd", [0, 1, 2])
+def test_only_the_segment_that_went_wrong_is_drawn_again(tone: menura.TTS, n_odd: int) -> None:
+    seed = seed_with(n_odd)
+    speech = tone.speak(_TWO, seed=seed, retries=2)
+    assert [segment.seed for segment in speech.segments] == [seed, derive(seed, 1, n_odd)]
+    assert [segment.finish for segment in speech.segments] == [FinishReason.STOP] * 2
+    reasons = ["segment 1: the model gave no audio."] * n_odd
+    expected = [{"segment": 1, "reasons": reasons}] if n_odd else None
+    assert speech.applied.get("retries") == expected
+
+
+def test_a_segment_that_was_drawn_again_can_be_made_again_from_its_report(
+    tone: menura.TTS,
+) -> None:
+    speech = tone.speak(_TWO, seed=seed_with(1), retries=1)
+    report = speech.segments[1]
+    alone = tone.speak(report.text, seed=report.seed, split=False)
+    assert np.array_equal(alone.samples, speech.samples[report.sample_start : report.sample_end])
+
+
+def test_a_speech_that_fails_in_the_end_says_what_was_tried(tone: menura.TTS) -> None:
+    [speech] = tone.speak_many([menura.SpeechRequest("NAN", seed=1, options={"retries": 2})])
+    assert speech.error is not None
+    tried = ["segment 0: the model gave samples that are not numbers."] * 2
+    assert speech.applied["retries"] == [{"segment": 0, "reasons": tried}]
+
+
+def test_a_stream_draws_again_what_was_not_heard(tone: menura.TTS) -> None:
+    seed = seed_with(1)
+    with tone.stream(_TWO, seed=seed, retries=1) as stream:
+        samples = np.concatenate([chunk.samples for chunk in stream])
+    assert np.array_equal(samples, tone.speak(_TWO, seed=seed, retries=1).samples)
+    assert stream.segments[1].seed == derive(seed, 1, 1)

@@ -27,6 +27,7 @@ from menura.engines.contract import (
     Prompt,
     RowStep,
     Stage,
+    TensorShapes,
     VoicePrompt,
     Words,
 )
@@ -100,6 +101,12 @@ class BuiltinEngine:
         """None: it needs no files."""
         del folder
         return None
+
+    @classmethod
+    def expected_tensors(cls, folder: Path) -> Mapping[str, TensorShapes]:
+        """None: its weights are the library's own."""
+        del folder
+        return {}
 
     @property
     def spec(self) -> EngineSpec:

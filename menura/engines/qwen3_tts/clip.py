@@ -13,8 +13,10 @@ from menura.speech import FloatArray, Reference
 from menura.text.duration import expected_seconds
 
 LONGEST_S = 300.0
+LONGEST_SILENCE_S = 5.0  # that may be put after it
 GOOD_S = (3.0, 30.0)
 SILENT_PEAK = 1e-4
+LOUDEST_PEAK = 4.0  # full scale is 1; decoders overshoot a little
 # How the transcript's expected duration may stand to the time in which something is heard.
 PACE = (0.6, 2.2)
 _BLOCK_S = 0.02
@@ -33,7 +35,8 @@ class VoiceWarning(UserWarning):
 def check(reference: Reference, shortest_s: float) -> None:
     """Nothing, for a clip that a voice can be made of; what is doubtful about it is warned of.
 
-    Raises: InvalidValueError: it is too short or silent; AudioTooLargeError: it is too long.
+    Raises: InvalidValueError: it is too short, silent, or beyond full scale; AudioTooLargeError: it
+        is too long.
     """
     seconds = len(reference.samples) / reference.sample_rate_hz
     if seconds < shortest_s:
@@ -48,9 +51,16 @@ def check(reference: Reference, shortest_s: float) -> None:
             "give 5 to 15 seconds of clear speech.",
             param="clip",
         )
-    if np.abs(reference.samples).max() < SILENT_PEAK:
+    peak = float(np.abs(reference.samples).max())
+    if peak < SILENT_PEAK:
         raise InvalidValueError(
             "the clip is silent, so there is no voice in it; check the recording.", param="clip"
+        )
+    if peak > LOUDEST_PEAK:
+        raise InvalidValueError(
+            f"the clip's samples reach {peak:g}, and full scale is 1: give integers as integers, "
+            "or divide floats so that they fit.",
+            param="clip",
         )
     for doubt in doubts(reference):
         warnings.warn(doubt, VoiceWarning, stacklevel=_CALLER)
@@ -98,6 +108,6 @@ def _levels(reference: Reference) -> FloatArray:
     """The loudness (RMS) of each block [m] of the clip."""
     n_block = max(1, round(_BLOCK_S * reference.sample_rate_hz))
     n_blocks = -(-len(reference.samples) // n_block)
-    padded = np.zeros(n_blocks * n_block, np.float32)
+    padded = np.zeros(n_blocks * n_block)  # float64: squares of any float32 fit
     padded[: len(reference.samples)] = reference.samples
     return np.asarray(np.sqrt(np.mean(padded.reshape(n_blocks, n_block) ** 2, axis=1)), np.float32)

@@ -238,6 +238,9 @@ def _codec(path: Path, talker: TalkerConfig) -> CodecConfig:
     up = math.prod((*config.decoder.upsampling_ratios, *config.decoder.upsample_rates))
     if up != config.samples_per_frame:
         raise found.wrong("decode_upsample_rate", f"what the decoder's rates give, {up}")
+    rate_hz = config.input_rate_hz * up / input_samples_per_frame
+    if config.sample_rate_hz != rate_hz:
+        raise found.wrong("output_sample_rate", f"{rate_hz:g}, so that frames last as long as in")
     for part, size in (("decoder", config.decoder), ("encoder", config.encoder)):
         if size.codebook_size < talker.code_predictor.codebook_size:
             raise found.section(f"{part}_config").wrong(

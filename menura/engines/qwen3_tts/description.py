@@ -10,8 +10,8 @@ _SIZE_NAMES = {"0b6": "0.6b", "1b7": "1.7b"}
 _DIALECT = "dialect"
 
 
-def spec_of(config: Qwen3TTSConfig) -> EngineSpec:
-    """The spec of a checkpoint with this configuration."""
+def spec_of(config: Qwen3TTSConfig, fingerprint: str) -> EngineSpec:
+    """The spec of a checkpoint with this configuration, whose weights have this fingerprint."""
     voices = tuple(_preset(name, config) for name in config.talker.speaker_ids)
     return EngineSpec(
         engine=ENGINE,
@@ -25,6 +25,7 @@ def spec_of(config: Qwen3TTSConfig) -> EngineSpec:
         options=GenerationOptions,
         capabilities=_capabilities(config),
         speaks_without_voice=config.variant != "base",
+        fingerprint=fingerprint if config.variant == "base" else "",
         licence=LICENCE,
     )
 

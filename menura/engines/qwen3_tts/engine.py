@@ -19,9 +19,11 @@ from menura.engines.contract import (
     NoiseSource,
     Prompt,
     Stage,
+    TensorShapes,
     VoicePrompt,
 )
-from menura.engines.qwen3_tts import tiny, weights
+from menura.engines.qwen3_tts import tensor_shapes, tiny, upstream_voices, weights
+from menura.engines.qwen3_tts.clip import LONGEST_SILENCE_S
 from menura.engines.qwen3_tts.codec import Codec
 from menura.engines.qwen3_tts.config_files import read_config
 from menura.engines.qwen3_tts.decoder import QwenDecoder
@@ -33,7 +35,7 @@ from menura.engines.qwen3_tts.options import GenerationOptions, resolve
 from menura.engines.qwen3_tts.playout import ReferenceStreams
 from menura.engines.qwen3_tts.prompt import Layout, Wording, build
 from menura.engines.qwen3_tts.tokenizer import read_tokenizer
-from menura.engines.qwen3_tts.voice_encoder import VoiceEncoder, fingerprint_of
+from menura.engines.qwen3_tts.voice_encoder import VoiceEncoder, check_prompt, fingerprint_of
 from menura.errors import InvalidValueError, UnsupportedError, did_you_mean
 from menura.runtime.torch_devices import EXACT, choose_device, choose_dtype
 from menura.runtime.torch_noise import TorchNoise
@@ -42,7 +44,6 @@ from menura.speech import Manner, Reference
 SILENCE = "reference_silence_s"
 # Silence after a reference, so that what is spoken starts from a pause.
 SILENCE_S = 0.5
-_MOST_SILENCE_S = 5.0
 _MODEL_TYPE = "qwen3_tts"
 
 
@@ -60,13 +61,13 @@ class Qwen3TTSEngine:
         parts = weights.load(folder, self.config, device, dtype, codec_dtype=torch.float32)
         self.models = Models(parts.talker, parts.code_predictor)
         self.codec = Codec(parts.codec_encoder, parts.codec_decoder, self.config.codec)
-        self._spec = spec_of(self.config)
+        self._spec = spec_of(self.config, fingerprint_of(folder))
         self._parts = parts
         self._is_exact = is_exact
         self._references = ReferenceStreams(self.codec)
         self._voices: VoiceEncoder | None = None
         if parts.speaker_encoder is not None:
-            fingerprint = fingerprint_of(folder)
+            fingerprint = self._spec.fingerprint
             self._voices = VoiceEncoder(parts.speaker_encoder, self.codec, fingerprint, silence_s)
 
     @classmethod
@@ -74,7 +75,7 @@ class Qwen3TTSEngine:
         """The claim on a folder whose `config.json` names this kind of model."""
         try:
             found = json.loads((folder / "config.json").read_text("utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):  # no JSON, or nested without end
             return None
         if not isinstance(found, dict) or found.get("model_type") != _MODEL_TYPE:
             return None
@@ -84,7 +85,8 @@ class Qwen3TTSEngine:
     def describe(cls, folder: Path | None, extra: Mapping[str, object]) -> EngineSpec:
         """The spec of the checkpoint in a folder. Raises: ModelFilesError, InvalidValueError."""
         _silence_s(extra, is_exact=False)
-        return spec_of(read_config(_given(folder)))
+        found = _given(folder)
+        return spec_of(read_config(found), fingerprint_of(found))
 
     @classmethod
     def load(cls, folder: Path | None, arguments: LoadArguments) -> "Qwen3TTSEngine":
@@ -101,6 +103,11 @@ class Qwen3TTSEngine:
     def tiny(cls, folder: Path) -> Path | None:
         """The folder, with a random Base model of the published layout in it."""
         return tiny.write(folder)
+
+    @classmethod
+    def expected_tensors(cls, folder: Path) -> Mapping[str, TensorShapes]:
+        """The tensors of the model and of its codec, with their shapes. Raises: ModelFilesError."""
+        return tensor_shapes.expected_tensors(folder)
 
     @property
     def spec(self) -> EngineSpec:
@@ -154,15 +161,38 @@ class Qwen3TTSEngine:
             )
         return self._voices.encode(reference, mode)
 
+    def import_voices(self, path: Path) -> tuple[VoicePrompt, ...]:
+        """The voices of a prompt file that upstream saved; this model must be the one they are of.
+
+        Raises: UnsupportedError: this model cannot clone; InvalidValueError: the file is not one,
+            or holds more than plain tensors and texts.
+        """
+        if self._voices is None:
+            raise UnsupportedError(
+                f"{self._spec.model!r} cannot speak like a recording; a Base model can.",
+                param="voice",
+                needs=Capability.CLONE,
+            )
+        prompts = upstream_voices.read(path, self._spec.fingerprint)
+        for prompt in prompts:
+            check_prompt(prompt, self.config)
+        return prompts
+
     def build_prompt(self, text: str | None, manner: Manner) -> Utterance:
         """The utterance for one segment; `text` is None where it comes later, in pieces.
 
         Raises: UnsupportedError: the voice is of another model, or this model cannot clone;
-            InvalidValueError: the options contradict each other.
+            InvalidValueError: the options contradict each other, or the voice is not sound.
         """
         self._check_voice(manner.voice)
         options = manner.options
         assert isinstance(options, GenerationOptions)
+        if self._is_exact and options.retries:
+            raise InvalidValueError(
+                f"retries={options.retries} is not allowed with precision='exact', which draws "
+                "once, as upstream does: leave it out, or load with precision='auto'.",
+                param="retries",
+            )
         shows_whole_text = self.config.variant != "base" and text is not None
         generation = resolve(options, self.config.generation, non_streaming_mode=shows_whole_text)
         layout = Layout.WHOLE if generation.non_streaming_mode else Layout.STREAMING
@@ -210,6 +240,7 @@ class Qwen3TTSEngine:
                 "with tts.voice(clip).",
                 param="voice",
             )
+        check_prompt(voice, self.config)
 
 
 def _given(folder: Path | None) -> Path:
@@ -230,10 +261,10 @@ def _silence_s(extra: Mapping[str, object], *, is_exact: bool) -> float:
         )
     given = extra.get(SILENCE, 0.0 if is_exact else SILENCE_S)
     seconds = float(given) if isinstance(given, int | float) else -1.0
-    if isinstance(given, bool) or not 0 <= seconds <= _MOST_SILENCE_S:
+    if isinstance(given, bool) or not 0 <= seconds <= LONGEST_SILENCE_S:
         raise InvalidValueError(
             f"{SILENCE}={given!r} is not allowed: it must be a number from 0 to "
-            f"{_MOST_SILENCE_S:g} (seconds).",
+            f"{LONGEST_SILENCE_S:g} (seconds).",
             param=SILENCE,
         )
     return seconds

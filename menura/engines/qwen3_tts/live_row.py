@@ -34,6 +34,8 @@ from menura.engines.qwen3_tts.watchdog import Watchdog
 from menura.text.byte_level_bpe import ByteLevelBPE
 from menura.text.duration import expected_seconds
 
+_ALL_AT_ONCE = Delivery()
+
 
 @dataclass(frozen=True, kw_only=True)
 class Utterance(Prompt):
@@ -66,7 +68,7 @@ class LiveRow:
         self._loaded = loaded
         self._utterance = utterance
         self._noise = noise
-        self._streams = delivery.streams
+        self._streams = delivery != _ALL_AT_ONCE
         self._playout = _playout(loaded, utterance, delivery)
         self._held: list[Piece] = []
         self._watchdog = None if loaded.is_exact else Watchdog(loaded.codec.config.frame_rate_hz)
@@ -113,8 +115,12 @@ class LiveRow:
         frame = next_frame(self._row).numpy()
         pieces = [self._playout.add(frame)]
         finish = self._row.finish
-        if finish is None and self._is_astray(int(frame[0]), pieces[0]):
+        reason = self._alarm(int(frame[0]), pieces[0]) if finish is None else ""
+        if reason:
             finish = FinishReason.LENGTH
+        elif finish is FinishReason.LENGTH:
+            limit = self._utterance.generation.settings.max_new_tokens
+            reason = f"it reached max_new_tokens={limit}"
         if finish is not None:
             self.is_over = True
             pieces.append(self._playout.close())
@@ -124,7 +130,7 @@ class LiveRow:
         samples = np.concatenate([piece.samples for piece in self._held])
         frames = np.concatenate([piece.frames for piece in self._held])
         self._held = []
-        return RowStep(row, samples, frames, finish)
+        return RowStep(row, samples, frames, finish, reason=reason)
 
     def _start(self) -> Row:
         """The row after the talker has read its prompt."""
@@ -148,14 +154,14 @@ class LiveRow:
             row.text.append(self._embedded.end[None])
             row.text.close()
 
-    def _is_astray(self, first_code: int, piece: Piece | None) -> bool:
-        """Whether the watchdog says that the utterance should end with this frame."""
+    def _alarm(self, first_code: int, piece: Piece | None) -> str:
+        """Why the watchdog says that the utterance should end with this frame; else empty."""
         if self._watchdog is None:
-            return False
+            return ""
         self._watchdog.note(first_code)
         if piece is not None:
             self._watchdog.hear(piece.samples, self._loaded.codec.sample_rate_hz)
-        return self._watchdog.is_alarmed
+        return self._watchdog.alarm
 
     def _expect_all(self) -> None:
         """Tell the watchdog how long the whole text should take; the caller's own limit wins."""
@@ -166,7 +172,7 @@ class LiveRow:
 def _playout(loaded: Loaded, utterance: Utterance, delivery: Delivery) -> Playout:
     """Upstream's whole decode where exactness asks for it, else pieces as they are due."""
     reference = utterance.plan.reference_codes
-    if loaded.is_exact and not delivery.streams:
+    if loaded.is_exact and delivery == _ALL_AT_ONCE:
         return WholePlayout(loaded.codec, reference)
     generation = utterance.generation
     return ChunkedPlayout(

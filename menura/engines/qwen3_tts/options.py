@@ -61,6 +61,12 @@ class GenerationOptions(Options):
     chunk_frames: int = option(
         4, minimum=1, unit="frames", help="Frames in each later chunk of a stream."
     )
+    retries: int = option(
+        0,
+        minimum=0,
+        maximum=10,
+        help="How often to draw a segment again that went wrong before any of it was heard.",
+    )
 
     @classmethod
     def parse(cls, given: Mapping[str, object]) -> Self:

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from menura.engines.qwen3_tts import weights
 from menura.engines.qwen3_tts.config_files import CODEC_FOLDER, read_config
 from menura.engines.qwen3_tts.tiny_configs import (
+    CODEC_FRAMEWORK,
     CODEC_PREPROCESSOR,
     GENERATION,
     PREPROCESSOR,
@@ -59,8 +60,9 @@ def write(folder: Path, tiny: Tiny = Tiny()) -> Path:
     _write_json(folder / "generation_config.json", GENERATION)
     _write_json(folder / "preprocessor_config.json", PREPROCESSOR)
     _write_json(codec_folder / "config.json", codec_config())
+    _write_json(codec_folder / "configuration.json", CODEC_FRAMEWORK)
     _write_json(codec_folder / "preprocessor_config.json", CODEC_PREPROCESSOR)
-    _write_weights(folder, tiny)
+    write_weights(folder, tiny)
     return folder
 
 
@@ -94,7 +96,8 @@ def _merges(word: str) -> list[tuple[str, str]]:
     return [(start, whole[-1]) for start, whole in pairwise(accumulate(word))]
 
 
-def _write_weights(folder: Path, tiny: Tiny) -> None:
+def write_weights(folder: Path, tiny: Tiny) -> None:
+    """Write random weights of the shapes that the folder's configuration files state."""
     config = read_config(folder)
     model, codec = weights.modules(weights.build(config))
     drawn = _draw_all(model, weights.model_table(config), f"{tiny.seed}/{tiny.variant}/{tiny.size}")

@@ -24,6 +24,7 @@ PREPROCESSOR: Mapping[str, object] = {
     "processor_class": "Qwen3TTSProcessor",
     "return_attention_mask": True,
 }
+CODEC_FRAMEWORK: Mapping[str, object] = {"framework": "pytorch", "task": "audio-codec"}
 CODEC_PREPROCESSOR: Mapping[str, object] = {
     "feature_extractor_type": "EncodecFeatureExtractor",
     "feature_size": 1,

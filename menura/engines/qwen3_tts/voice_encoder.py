@@ -7,6 +7,7 @@ Legend: n samples, T frames, Q codebooks, D talker width.
 """
 
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,11 +18,12 @@ from numpy.typing import NDArray
 from menura.engines.contract import VoicePrompt
 from menura.engines.qwen3_tts import clip
 from menura.engines.qwen3_tts.codec import Codec, at_rate
+from menura.engines.qwen3_tts.config import Qwen3TTSConfig
 from menura.engines.qwen3_tts.config_files import CODEC_FOLDER
 from menura.engines.qwen3_tts.description import ENGINE
 from menura.engines.qwen3_tts.prompt import CODES, EMBEDDING, IN_CONTEXT, X_VECTOR
 from menura.engines.qwen3_tts.speaker_encoder import SpeakerEncoder
-from menura.errors import InvalidValueError, did_you_mean
+from menura.errors import InvalidValueError, ModelFilesError, did_you_mean
 from menura.speech import FloatArray, Reference
 
 AUTO = "auto"
@@ -86,16 +88,58 @@ def _mode(mode: str, reference: Reference) -> str:
     return mode
 
 
+def check_prompt(prompt: VoicePrompt, config: Qwen3TTSConfig) -> None:
+    """Nothing, for a voice that the model can take in, wherever it was kept.
+
+    Raises: InvalidValueError: it lacks a part, has one too many, or its codes are none.
+    """
+    embedding, codes = prompt.arrays.get(EMBEDDING), prompt.arrays.get(CODES)
+    width = config.talker.transformer.hidden_size
+    names = {IN_CONTEXT: {EMBEDDING, CODES}, X_VECTOR: {EMBEDDING}}.get(prompt.mode)
+    if names is None:
+        raise _unsound(f"its mode {prompt.mode!r} is not one of: {IN_CONTEXT}, {X_VECTOR}")
+    if prompt.arrays.keys() != names:
+        raise _unsound(f"in mode {prompt.mode!r} it must have exactly: {', '.join(sorted(names))}")
+    if embedding is None or embedding.dtype != np.float32 or embedding.shape != (width,):
+        raise _unsound(f"its embedding must be float32 [{width}]")
+    if codes is not None:
+        _check_codes(codes, config)
+        if not prompt.transcript:
+            raise _unsound(f"in mode {prompt.mode!r} it must have a transcript")
+
+
+def _check_codes(codes: NDArray[np.generic], config: Qwen3TTSConfig) -> None:
+    longest = math.ceil((clip.LONGEST_S + clip.LONGEST_SILENCE_S) * config.codec.frame_rate_hz) + 1
+    n_codebooks, n_entries = config.codec.n_codebooks, config.codec.decoder.codebook_size
+    if codes.dtype != np.int64 or codes.ndim != 2 or codes.shape[1] != n_codebooks:
+        raise _unsound(f"its codes must be int64 [frames, {n_codebooks}]")
+    if not 1 <= len(codes) <= longest:
+        raise _unsound(f"its codes must have from 1 to {longest} frames, not {len(codes)}")
+    if int(codes.min()) < 0 or int(codes.max()) >= n_entries:
+        raise _unsound(f"its codes must be from 0 to {n_entries - 1}")
+
+
+def _unsound(fault: str) -> InvalidValueError:
+    return InvalidValueError(
+        f"this voice is not sound: {fault}. Make it again with tts.voice(clip).", param="voice"
+    )
+
+
 def fingerprint_of(folder: Path) -> str:
     """What names the weights that make voices: a digest of every weight file's head.
 
     A file's head holds its table of tensors and the beginning of their numbers.
+
+    Raises: ModelFilesError: a file cannot be read.
     """
     digest = hashlib.sha256()
     for path in _weight_files(folder):
-        with path.open("rb") as file:
-            digest.update(path.stat().st_size.to_bytes(8, "big"))
-            digest.update(file.read(_HEAD_BYTES))
+        try:
+            with path.open("rb") as file:
+                digest.update(path.stat().st_size.to_bytes(8, "big"))
+                digest.update(file.read(_HEAD_BYTES))
+        except OSError as error:
+            raise ModelFilesError(f"{path} cannot be read: {error.strerror or error}.") from error
     return digest.hexdigest()[:16]
 
 

@@ -49,10 +49,13 @@ class Watchdog:
         self._silent_s = before + (samples.size - silent_from) / sample_rate_hz
 
     @property
-    def is_alarmed(self) -> bool:
-        """Whether the utterance should end now."""
-        over = self._budget_frames is not None and self._n_frames >= self._budget_frames
-        return over or self._silent_s >= SILENT_S or self._repeats()
+    def alarm(self) -> str:
+        """Why the utterance should end now, in words; empty while it is on its way."""
+        if self._budget_frames is not None and self._n_frames >= self._budget_frames:
+            return "it ran far past the time that its text should take"
+        if self._silent_s >= SILENT_S:
+            return f"it was silent for {SILENT_S:g} s"
+        return f"it repeated itself for {REPEATING_S:g} s" if self._repeats() else ""
 
     def _repeats(self) -> bool:
         codes = list(self._first_codes)

@@ -1,6 +1,7 @@
 import pytest
 
-from menura.cli.reports import warnings_of
+from menura.cli.reports import limits_of, warnings_of
+from menura.speech import FinishReason, SegmentReport
 
 
 @pytest.mark.parametrize(
@@ -34,3 +35,25 @@ def test_many_segments_are_counted_and_not_listed(segments: list[int], words: st
     assert warnings_of({"cut_inside_word": segments}) == [
         f"a run without spaces was too long and was cut, in {words}"
     ]
+
+
+@pytest.mark.parametrize(
+    ("ends", "lines"),
+    [
+        ([("stop", ""), ("stop", "")], []),
+        (
+            [("stop", ""), ("length", "too long")],
+            ["segment 1 ended at a limit (too long); another --seed may end by itself"],
+        ),
+        (
+            [("length", "a"), ("length", "b"), ("length", "a")],
+            ["segments 0, 1, 2 ended at a limit (a; b); another --seed may end by itself"],
+        ),
+        ([("length", "")], ["segment 0 ended at a limit; another --seed may end by itself"]),
+    ],
+)
+def test_an_end_at_a_limit_is_told(ends: list[tuple[str, str]], lines: list[str]) -> None:
+    segments = [
+        SegmentReport("", 0, 0, 0, 0, 1, FinishReason(finish), reason) for finish, reason in ends
+    ]
+    assert limits_of(segments) == lines

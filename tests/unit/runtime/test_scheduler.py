@@ -1,12 +1,13 @@
 """The loop, proved with the tone engine: order, joining, leaving, words, failures, cancelling."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 
-from menura.engines.contract import Delivery, FinishReason, Prompt, RowStep
+from menura.engines.contract import Delivery, FinishReason, NoiseSource, Prompt, RowStep
 from menura.errors import MenuraError, NoAudioError, NumericsError, UnsupportedError
 from menura.runtime.scheduler import Delivered, Job, Jobs, run
 from menura.speech import Manner, SpeechRequest, validate
@@ -21,13 +22,28 @@ def manner(**options: object) -> Manner:
 
 
 def jobs_for(
-    segments: list[str | None], delivery: Delivery = EACH_FRAME, seed: int = 1, **options: object
+    segments: list[str | None],
+    delivery: Delivery = EACH_FRAME,
+    seed: int = 2,
+    retries: int = 0,
+    **options: object,
 ) -> list[Job]:
+    """The attempt k at segment i draws from the seed `seed + 2 * i + k`."""
     how = manner(**options)
     return [
-        Job(index, partial(ENGINE.build_prompt, text, how), ENGINE.noise(seed + index), delivery)
+        Job(
+            index,
+            partial(ENGINE.build_prompt, text, how),
+            partial(noise, seed + 2 * index),
+            delivery,
+            retries,
+        )
         for index, text in enumerate(segments)
     ]
+
+
+def noise(seed: int, attempt: int) -> NoiseSource:
+    return ENGINE.noise(seed + attempt)
 
 
 def heard(delivered: list[Delivered], request: int) -> list[int]:
@@ -260,10 +276,125 @@ def test_a_prompt_is_built_only_when_its_row_is_free() -> None:
         return ENGINE.build_prompt("a b c", manner())
 
     jobs = Jobs()
-    noise = ENGINE.noise(1)
-    jobs.submit([Job(index, partial(build, index), noise, EACH_FRAME) for index in range(5)])
+    draws = partial(noise, 1)
+    jobs.submit([Job(index, partial(build, index), draws, EACH_FRAME) for index in range(5)])
     loop = run(ToneDecoder(1), jobs)
     next(loop)
     assert built == [0]
     assert isinstance(manner().options, ToneOptions)
     loop.close()
+
+
+def spoken(
+    segments: list[str | None], delivery: Delivery, seed: int, retries: int = 1, rows: int = 1
+) -> list[Delivered]:
+    jobs = Jobs()
+    jobs.submit(jobs_for(segments, delivery, seed, retries))
+    decoder = ToneDecoder(rows)
+    delivered = list(run(decoder, jobs))
+    assert free_at_the_end(decoder)
+    return delivered
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("UNLUCKY", "it reached a limit"),
+        ("UNSOUND", "segment 0: the model gave samples that are not numbers."),
+        ("MUTE", "segment 0: the model gave no audio."),
+    ],
+)
+def test_a_segment_that_went_wrong_is_drawn_again(word: str, reason: str) -> None:
+    unlucky = spoken([f"a {word} b"], Delivery(), seed=1)
+    lucky = spoken([f"a {word} b"], Delivery(), seed=2)
+    assert [d.step.finish for d in unlucky] == [FinishReason.STOP]
+    assert unlucky[0].given_up == (reason,)
+    assert lucky[0].given_up == ()
+    samples, expected = unlucky[0].step.samples, lucky[0].step.samples
+    assert samples is not None
+    assert expected is not None
+    assert np.array_equal(samples, expected)
+
+
+@pytest.mark.parametrize(("seed", "retries"), [(1, 0), (2, 0), (2, 5)])
+def test_nothing_is_drawn_again_without_need_or_leave(seed: int, retries: int) -> None:
+    [delivered] = spoken(["a UNLUCKY"], Delivery(), seed, retries)
+    assert delivered.step.finish is (FinishReason.LENGTH if seed % 2 else FinishReason.STOP)
+    assert delivered.given_up == ()
+
+
+@pytest.mark.parametrize("word", ["LIMIT", "NAN"])
+def test_the_last_attempt_counts_however_it_ends(word: str) -> None:
+    [delivered] = spoken([f"a {word}"], Delivery(), seed=1, retries=3)
+    assert delivered.step.finish in (FinishReason.LENGTH, FinishReason.ERROR)
+    assert len(delivered.given_up) == 3
+
+
+@pytest.mark.parametrize("word", ["FAIL", "REFUSED"])
+def test_what_no_draw_can_mend_is_not_drawn_again(word: str) -> None:
+    [delivered] = spoken([word], Delivery(), seed=1, retries=3)
+    assert delivered.step.finish is FinishReason.ERROR
+    assert delivered.given_up == ()
+
+
+def test_what_has_left_is_not_drawn_again() -> None:
+    delivered = spoken(["a UNLUCKY b"], EACH_FRAME, seed=1)
+    assert heard(delivered, 0) == tones("a")
+    assert delivered[-1].step.finish is FinishReason.LENGTH
+    assert delivered[-1].given_up == ()
+
+
+def test_before_its_first_sample_left_a_stream_is_drawn_again() -> None:
+    delivered = spoken(["UNLUCKY a"], EACH_FRAME, seed=1)
+    assert heard(delivered, 0) == tones("UNLUCKY a")
+    assert all(d.given_up == ("segment 0: the model gave no audio.",) for d in delivered)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_a_segment_that_ran_ahead_is_drawn_again_and_keeps_its_place(rows: int) -> None:
+    jobs = Jobs()
+    first, second, third = jobs_for(["a a a a a", "b UNLUCKY b", "c"], EACH_FRAME, 2, retries=1)
+    second = replace(second, noise=partial(noise, 1))
+    jobs.submit([first, second, third])
+    decoder = ToneDecoder(rows)
+    delivered = list(run(decoder, jobs))
+    assert [d.segment for d in delivered] == sorted(d.segment for d in delivered)
+    # With one row it is the next to leave, so its first word has left when the second fails.
+    again = "b UNLUCKY b" if rows > 1 else "b"
+    assert heard(delivered, 0) == tones(f"a a a a a {again} c")
+    assert {d.segment for d in delivered if d.given_up} == ({1} if rows > 1 else set())
+    assert free_at_the_end(decoder)
+
+
+@pytest.mark.parametrize("seeds", [(1, 2), (1, 3, 2)])
+def test_words_are_given_again_to_each_new_attempt(seeds: tuple[int, ...]) -> None:
+    [job] = jobs_for([None], Delivery(), retries=2)
+    job = replace(job, noise=lambda attempt: ENGINE.noise(seeds[attempt]))
+    jobs = Jobs()
+    jobs.submit([job], iter(["one ", "two UNLUCKY ", "three"]))
+    delivered = list(run(ToneDecoder(1), jobs))
+    assert heard(delivered, 0) == tones("one two UNLUCKY three")
+    assert delivered[-1].step.finish is FinishReason.STOP
+    assert len(delivered[-1].given_up) == len(seeds) - 1
+
+
+def test_samples_of_an_earlier_attempt_are_not_counted_for_a_silent_one() -> None:
+    [delivered] = spoken(["MUTE LIMIT"], Delivery(), seed=2)
+    assert delivered.given_up == ("it reached a limit",)
+    assert isinstance(delivered.step.error, NoAudioError)
+
+
+@pytest.mark.parametrize("n_before", range(1, 4))
+def test_a_request_cancelled_between_attempts_is_gone(n_before: int) -> None:
+    jobs = Jobs()
+    cancelled = jobs.submit(jobs_for(["a LIMIT"], Delivery(), 1, retries=1000))
+    other = jobs.submit(jobs_for(["x y z"]))
+    decoder = ToneDecoder(2)
+    delivered = []
+    for count, item in enumerate(run(decoder, jobs), start=1):
+        delivered.append(item)
+        if count == n_before:
+            jobs.cancel(cancelled)
+    assert {d.request for d in delivered} == {other}
+    assert heard(delivered, other) == tones("x y z")
+    assert free_at_the_end(decoder)

@@ -72,7 +72,7 @@ def test_auto_on_cuda_is_bfloat16_where_it_computes_in_it(
     assert choose_dtype("auto", CUDA) == dtype
 
 
-def test_an_unknown_precision_is_an_error() -> None:
-    with pytest.raises(InvalidValueError, match="is not one of: auto, exact, fp32") as raised:
+def test_a_precision_without_weights_for_it_is_an_error() -> None:
+    with pytest.raises(UnsupportedError, match="it runs with: auto, exact, fp32") as raised:
         choose_dtype("int4", CPU)
     assert raised.value.param == "precision"

@@ -10,8 +10,9 @@ import pytest
 
 from menura.catalogue import ExpectedFile, lookup
 from menura.errors import DiskFullError, DownloadError, EngineNotInstalledError
-from menura.models import Hub, Phase, pull, resolve, verify
+from menura.models import Hub, Phase, pull, resolve
 from menura.store.records import FileRecord, read_record
+from menura.store.verify import verify
 from tests.unit.store.fake_hub import QWEN, files_of, known, sha256
 
 

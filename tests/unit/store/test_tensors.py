@@ -31,6 +31,19 @@ def test_every_kind_of_difference_is_listed(tmp_path: Path) -> None:
     assert len(found.problems) == 3
 
 
+def test_a_tensor_without_an_expected_shape_may_be_there_or_not(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(safetensors(4, ("a", "b")))
+    expected = {"a": (4,), "b": None, "c": None}
+    assert compare_tensors(tmp_path, "model.safetensors", expected).problems == ()
+
+
+def test_an_index_decides_over_a_file_beside_it(tmp_path: Path) -> None:
+    write_shards(tmp_path, RIGHT)
+    (tmp_path / "model.safetensors").write_bytes(safetensors(4, ("z",)))
+    expected = {"a": (2,), "b": (2,), "c": (3,)}
+    assert compare_tensors(tmp_path, "model.safetensors", expected).problems == ()
+
+
 def test_shards_count_as_one_file(tmp_path: Path) -> None:
     assert index_problem(write_shards(tmp_path, RIGHT)) == ""
     expected = {"a": (2,), "b": (2,), "c": (3,)}

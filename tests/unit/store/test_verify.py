@@ -1,5 +1,6 @@
 """Damage of any kind is found; what is merely unknown is said and is no fault."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +14,9 @@ from menura.models import (
     VerifyReport,
     builtin_voice_file,
     pull,
-    verify,
-    verify_steps,
 )
+from menura.runtime.checkpoint import read_header
+from menura.store.verify import verify, verify_steps
 from tests.unit.store.fake_hub import (
     BIG,
     QWEN,
@@ -154,6 +155,27 @@ def test_a_sharded_model_is_checked_through_its_index(tmp_path: Path) -> None:
     assert verify(tmp_path).ok
     index.write_text('{"weight_map": {"a": "one.safetensors", "b": "one.safetensors"}}')
     assert "'b' is in no shard" in report_on(verify(tmp_path), index.name).problems[0]
+
+
+def test_weights_in_shards_are_not_missing(tmp_path: Path) -> None:
+    config = b'{"model_type":"qwen3_tts","tts_model_size":"0b6","tts_model_type":"base"}'
+    for name, content in {**files_of(QWEN), "config.json": config}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / WEIGHTS).rename(tmp_path / "one.safetensors")
+    tensors = read_header(tmp_path / "one.safetensors").tensors
+    index = {"weight_map": dict.fromkeys(tensors, "one.safetensors")}
+    (tmp_path / f"{WEIGHTS}.index.json").write_text(json.dumps(index))
+    found = verify(tmp_path)
+    assert found.ok
+    assert {"one.safetensors", f"{WEIGHTS}.index.json"} <= {file.name for file in found.files}
+    assert WEIGHTS not in {file.name for file in found.files}
+
+
+def test_a_fault_of_a_file_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / WEIGHTS).write_bytes(TINY[:-1])
+    found = verify(tmp_path, expected_tensors=[{WEIGHTS: {"a": (4,)}}])
+    assert [len(file.problems) for file in found.files] == [1]
 
 
 def test_steps_show_progress_and_end_with_the_verdict() -> None:

@@ -123,6 +123,7 @@ def test_the_newer_split_is_claimed_by_newer_files(
         (TOP, "talker_config.rope_theta", "1e6", "a number from"),
         (CODEC, "encoder_valid_num_quantizers", 8, "num_code_groups in config.json, 16"),
         (CODEC, "decode_upsample_rate", 960, "what the decoder's rates give, 1920"),
+        (CODEC, "output_sample_rate", 48_000, "24000, so that frames last as long as in"),
         (CODEC, "encode_downsample_rate", 1000, "a multiple of the encoder's ratios, 960"),
         (CODEC, "decoder_config.codebook_size", 128, "at least 256"),
         (CODEC, "decoder_config.codebook_dim", 7, "an even number"),

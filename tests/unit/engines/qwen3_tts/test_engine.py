@@ -113,7 +113,7 @@ def test_a_preset_model_asked_for_a_clone_names_a_model_that_can(load: Loader) -
     with pytest.raises(UnsupportedError, match=r"qwen3-tts-0\.6b-base"):
         load("custom").voice(clip(), rate_hz=RATE_HZ)
     voice = load("base").voice(clip(), rate_hz=RATE_HZ)
-    with pytest.raises(UnsupportedError, match=r"Base model.*vivian"):
+    with pytest.raises(UnsupportedError, match=r"own voices are: vivian.*qwen3-tts-0\.6b-base"):
         load("custom").speak("Hello.", voice=voice)
     with pytest.raises(UnsupportedError, match="Base model"):
         load("custom").engine.encode_voice(Reference(clip(), RATE_HZ), "auto")
@@ -217,9 +217,29 @@ def test_auto_appends_silence_to_a_reference_unless_told_otherwise(tmp_path: Pat
 def test_a_device_or_precision_that_there_is_not_is_refused(tmp_path: Path) -> None:
     folder = write(tmp_path)
     with pytest.raises(InvalidValueError, match="cpu"):
-        menura.load(folder, device="tpu")
-    with pytest.raises(InvalidValueError, match="exact"):
-        menura.load(folder, precision="int3")
+        Qwen3TTSEngine.load(folder, LoadArguments(device="tpu"))
+    with pytest.raises(UnsupportedError, match="exact") as caught:
+        menura.load(folder, precision="int8")
+    assert caught.value.exit_code == 4
+
+
+def test_a_precision_of_the_settings_that_there_is_not_is_a_wish(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MENURA_PRECISION", "int8")
+    tts = menura.load(write(tmp_path, Tiny("custom_voice")))
+    speech = tts.speak("Hello.", seed=1, max_new_tokens=3)
+    assert speech.applied["precision"] == "float32"
+    assert "int8" in str(speech.applied["settings_not_heeded"])
+
+
+@pytest.mark.parametrize("precision", ["exact", "fp32", "bf16", "fp16"])
+def test_every_precision_that_is_named_can_be_asked_for(precision: str, tmp_path: Path) -> None:
+    tts = menura.load(write(tmp_path, Tiny("custom_voice")), precision=precision)
+    speech = tts.speak("Hello.", seed=1, max_new_tokens=3)
+    assert np.isfinite(speech.samples).all()
+    names = {"exact": "exact", "fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+    assert speech.applied["precision"] == names[precision]
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ def test_a_checkpoint_depends_on_its_seed_alone(variant: str, tmp_path: Path) ->
     assert set(first) == {
         "config.json", "generation_config.json", "preprocessor_config.json", "vocab.json",
         "merges.txt", "tokenizer_config.json", "model.safetensors",
-        "speech_tokenizer/config.json", "speech_tokenizer/preprocessor_config.json",
-        "speech_tokenizer/model.safetensors",
+        "speech_tokenizer/config.json", "speech_tokenizer/configuration.json",
+        "speech_tokenizer/preprocessor_config.json", "speech_tokenizer/model.safetensors",
     }  # fmt: skip
 
 
