@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
-PYTEST := $(BIN)/python -m pytest
+# Tests run tiny models, on which two spinning threads are slower than one.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 TEXT ?= Hello from Menura.
 CASE ?= cold_start
 PARITY := .venv-parity
@@ -39,7 +40,7 @@ asr: $(VENV)/asr.done  ## the built-in voice is intelligible: transcribe it
 	$(PYTEST) -m asr
 
 parity: $(VENV)/dev.done $(PARITY)/parity.done  ## exact mode beside upstream's own package
-	OMP_NUM_THREADS=1 $(PYTEST) -m parity tests/parity
+	$(PYTEST) -m parity tests/parity
 
 gpu: $(VENV)/dev.done $(PARITY)/parity.done  ## what needs a CUDA device; skipped without one
 	$(PYTEST) -m gpu tests/parity tests/speed
