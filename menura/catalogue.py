@@ -20,6 +20,7 @@ class ExpectedFile:
     """One file that a model needs: its path in the repository and what is known of its content.
 
     `n_bytes` is None where nobody published the size; `approximate_bytes` is then an estimate.
+    Without a file that `is_optional` the model runs all the same.
     """
 
     name: str
@@ -27,6 +28,7 @@ class ExpectedFile:
     approximate_bytes: int = 0
     sha256: str | None = None
     sha256_prefix: str = ""
+    is_optional: bool = False
 
     @property
     def likely_bytes(self) -> int:
@@ -97,14 +99,21 @@ _QWEN_LANGUAGES = (
     "spanish", "italian",
 )  # fmt: skip
 _QWEN_FILES = (
-    ExpectedFile("generation_config.json", 245, sha256_prefix="f1b90b45"),
-    ExpectedFile("preprocessor_config.json", 127, sha256_prefix="efdde102"),
+    ExpectedFile("generation_config.json", 245, sha256_prefix="f1b90b45", is_optional=True),
+    ExpectedFile("preprocessor_config.json", 127, sha256_prefix="efdde102", is_optional=True),
     ExpectedFile("vocab.json", 2_776_833, sha256_prefix="ca10d7e9"),
     ExpectedFile("merges.txt", 1_671_839, sha256_prefix="599bab54"),
     ExpectedFile("tokenizer_config.json", 7344, sha256_prefix="dc3c31c3"),
     ExpectedFile("speech_tokenizer/config.json", 2336, sha256_prefix="ee65bb90"),
-    ExpectedFile("speech_tokenizer/configuration.json", 76, sha256_prefix="6bc26d64"),
-    ExpectedFile("speech_tokenizer/preprocessor_config.json", 234, sha256_prefix="fcb3805e"),
+    ExpectedFile(
+        "speech_tokenizer/configuration.json", 76, sha256_prefix="6bc26d64", is_optional=True
+    ),
+    ExpectedFile(
+        "speech_tokenizer/preprocessor_config.json",
+        234,
+        sha256_prefix="fcb3805e",
+        is_optional=True,
+    ),
     ExpectedFile("speech_tokenizer/model.safetensors", 682_293_092, sha256_prefix="836b7b35"),
 )
 

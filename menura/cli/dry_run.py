@@ -49,9 +49,8 @@ def show(flags: SayFlags) -> None:
 
 
 def _show_summary(plan: SpeechPlan, spec: EngineSpec, flags: SayFlags, output: str) -> None:
-    options = {
-        facts.name: getattr(plan.manner.options, facts.name) for facts in spec.options.facts()
-    }
+    values = {f.name: getattr(plan.manner.options, f.name) for f in spec.options.facts()}
+    options = {name: value for name, value in values.items() if value is not None}
     n_segments = len(plan.segments)
     rows = {
         "model": spec.model,
@@ -60,7 +59,8 @@ def _show_summary(plan: SpeechPlan, spec: EngineSpec, flags: SayFlags, output: s
         "instruct": plan.manner.instruct or "",
         "speed": f"{plan.speed:g}" + (" (time-stretched)" if plan.stretch != 1 else ""),
         "seed": f"{plan.seed}{'' if flags.seed is not None else ' (drawn; --seed keeps it)'}",
-        "options": ", ".join(f"{name}={value}" for name, value in options.items()),
+        "options": ", ".join(f"{name}={value}" for name, value in options.items())
+        + (" (the others as the model says)" if len(options) < len(values) else ""),
         "output": output,
         "expected": f"{duration(plan.expected_s)} in {n_segments} segment{'s'[: n_segments != 1]}",
         "licence": spec.output_licence,

@@ -45,9 +45,11 @@ class Copy:
     def missing(self) -> tuple[str, ...]:
         """The needed files that are not in the folder; a link to nothing counts as missing.
 
-        Weights are there in shards too, where an index lists them.
+        Weights are there in shards too, where an index lists them. A user's own folder may lack
+        what is optional; a pull brings everything.
         """
-        return tuple(f.name for f in self.repo.files if not self._has(f.name))
+        needed = (f for f in self.repo.files if self.hub is not None or not f.is_optional)
+        return tuple(f.name for f in needed if not self._has(f.name))
 
     def _has(self, name: str) -> bool:
         return any((self.folder / found).is_file() for found in (name, f"{name}.index.json"))

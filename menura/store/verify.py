@@ -175,6 +175,10 @@ def _check_file(subject: _Subject, *, full: bool) -> Generator[VerifyProgress, N
                 yield VerifyProgress(name, done, n_bytes)
             found = hashing.digest
     except FileNotFoundError:
+        if subject.is_users_own and subject.expected.is_optional:
+            return FileReport(
+                folder, name, 0, notes=("it is not there; the model runs without it",)
+            )
         return FileReport(folder, name, 0, (_MISSING,))
     except OSError as error:
         return FileReport(folder, name, 0, (f"the file cannot be read: {error.strerror}",))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from menura.catalogue import ExpectedFile
+from menura.engines.qwen3_tts import tiny
 from menura.errors import ModelNotFoundError
 from menura.models import (
     FileReport,
@@ -232,3 +233,15 @@ def test_a_cut_or_missing_voice_inside_the_package_is_found(
 def test_a_model_that_is_not_here_cannot_be_verified() -> None:
     with pytest.raises(ModelNotFoundError, match="menura models pull"):
         verify(QWEN)
+
+
+def test_a_users_folder_may_lack_what_the_model_runs_without(tmp_path: Path) -> None:
+    tiny.write(tmp_path, tiny.Tiny(variant="base", size="0b6"))
+    for name in ("generation_config.json", "speech_tokenizer/configuration.json"):
+        (tmp_path / name).unlink()
+    report = verify(tmp_path)
+    assert report.ok
+    noted = {file.name: file.notes for file in report.files if "runs without" in str(file.notes)}
+    assert set(noted) == {"generation_config.json", "speech_tokenizer/configuration.json"}
+    (tmp_path / "vocab.json").unlink()
+    assert not verify(tmp_path).ok
