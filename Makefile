@@ -9,7 +9,8 @@ TEXT ?= Hello from Menura.
 CASE ?= cold_start
 PARITY := .venv-parity
 UPSTREAM := tests/parity/qwen3_tts
-export TEXT
+PARITY_FULL ?= 0
+export TEXT PARITY_FULL
 
 .PHONY: say test check lint types fix slow asr parity gpu bench clean
 .DEFAULT_GOAL := check
