@@ -27,9 +27,8 @@ def table(result: Mapping[str, Any]) -> str:
     if result["install"]:
         install = result["install"]
         lines.append(f"installed in {install['seconds']:.1f} s, {install['megabytes']:.0f} MB")
-    lines.append(
-        f"{'side':<14}{'figure':<18}{'median':>11}{'lowest':>11}{'highest':>11}{'ratio':>8}"
-    )
+    head = f"{'side':<14}{'figure':<18}{'median':>11}{'lowest':>11}{'highest':>11}{'ratio':>8}"
+    lines.append(head)
     first = next(iter(result["runs"].values()))
     for side, runs in result["runs"].items():
         for figure in runs[0]:
