@@ -70,11 +70,6 @@ def usable_cores(cgroup: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     return max(1, min(n_allowed, int(quota) // int(period)))
 
 
-def thread_count(asked: int | None) -> int:
-    """The threads that a model uses: as many as were asked for, else one for each usable core."""
-    return usable_cores() if asked is None else asked
-
-
 def memory_bytes() -> tuple[int | None, int | None]:
     """The machine's memory and what of it is free, in bytes; None where nobody tells."""
     try:

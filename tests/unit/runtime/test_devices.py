@@ -32,11 +32,6 @@ def test_without_a_container_the_affinity_decides(
     assert devices.usable_cores(tmp_path / "missing") == 2
 
 
-def test_threads_are_those_asked_for_or_the_usable_cores() -> None:
-    assert devices.thread_count(3) == 3
-    assert devices.thread_count(None) == devices.usable_cores()
-
-
 def test_the_processor_has_a_name_and_cores() -> None:
     cpu = devices.cpu()
     assert cpu.name
