@@ -12,7 +12,7 @@ UPSTREAM := tests/parity/qwen3_tts
 PARITY_FULL ?= 0
 export TEXT PARITY_FULL
 
-.PHONY: say test check lint types fix slow asr parity gpu bench clean
+.PHONY: say test check lint types fix slow asr parity gpu bench native-sanitize clean
 .DEFAULT_GOAL := check
 
 say: $(VENV)/base.done  ## speak TEXT to hello.wav
@@ -48,6 +48,9 @@ gpu: $(VENV)/dev.done $(PARITY)/parity.done  ## what needs a CUDA device; skippe
 
 # Cases of Qwen3-TTS need torch, and upstream's environment beside ours.
 BENCH_NEEDS = $(if $(filter qwen3_tts%,$(CASE)),$(VENV)/dev.done $(PARITY)/parity.done)
+
+native-sanitize: $(VENV)/dev.done  ## the native kernels under ASan, UBSan, TSan and valgrind
+	$(BIN)/python -m tests.native.sanitize
 
 bench: $(VENV)/base.done $(BENCH_NEEDS)  ## measure CASE and print its table
 	$(BIN)/python -m bench.run $(CASE)

@@ -282,7 +282,8 @@ class TTS:
         segments = self._jobs_of(planned, take, first_frame_on(planned))
         jobs = Jobs()
         jobs.submit(segments, None if words is None else take.hear(words))
-        return SpeechStream(take, self._loop(jobs, len(segments)))
+        # One row: segments that run beside the one that is heard would make it late.
+        return SpeechStream(take, self._loop(jobs, 1))
 
     def _jobs_of(self, planned: SpeechPlan, take: Take, delivery: Delivery) -> list[Job]:
         """The loop's jobs for a plan: one for each segment, or one whose words come later."""

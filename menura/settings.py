@@ -16,7 +16,7 @@ from menura.options import Options, option
 
 _PREFIX = "MENURA_"
 # Variables that are no settings: where everything is kept, and whether `say` may use a server.
-_OTHER_VARIABLES = ("MENURA_HOME", "MENURA_SERVER")
+_OTHER_VARIABLES = ("MENURA_HOME", "MENURA_SERVER", "MENURA_NATIVE_BODY", "MENURA_BUILD_NATIVE")
 
 
 @dataclass(frozen=True)

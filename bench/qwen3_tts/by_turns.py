@@ -29,15 +29,18 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--frames", type=int, default=8, help="frames of one turn")
     parser.add_argument("--pairs", type=int, default=11, help="counted turns of each side")
+    parser.add_argument("--precision", default="exact", help="of our side")
     given = parser.parse_args()
+    mode = "" if given.precision == "exact" else f"_{given.precision}"
     words = f"{given.frames} frames a turn, {given.pairs} pairs, {given.threads} thread(s)"
     result = {
-        "case": f"qwen3_tts_by_turns_{given.threads}",
-        "about": f"Qwen3-TTS 0.6B Base (random weights), exact mode beside upstream: {words}.",
+        "case": f"qwen3_tts_by_turns{mode}_{given.threads}",
+        "about": f"Qwen3-TTS 0.6B Base (random weights), {given.precision} beside upstream's fp32: "
+        f"{words}.",
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": machine(),
         "install": {},
-        "runs": measure(given.threads, given.frames, given.pairs),
+        "runs": measure(given.threads, given.frames, given.pairs, given.precision),
     }
     sys.stdout.write(table(result) + "\n")
     path = BENCH / "results" / f"{result['case']}-{datetime.date.today().isoformat()}.json"
@@ -45,10 +48,13 @@ def main() -> None:
     path.write_text(json.dumps(result, indent=1) + "\n")
 
 
-def measure(n_threads: int, n_frames: int, n_pairs: int) -> dict[str, list[dict[str, float]]]:
+def measure(
+    n_threads: int, n_frames: int, n_pairs: int, precision: str
+) -> dict[str, list[dict[str, float]]]:
     """Each side's figures, turn by turn, in alternating order; the first turn only warms up."""
     folder = checkpoint.folder()
     options = ["--by-turns", "--threads", str(n_threads), "--frames", str(n_frames)]
+    options += ["--precision", precision]
     sides = {name: _start(python, module, folder, options)
              for name, (python, module) in SIDES.items()}  # fmt: skip
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in sides}

@@ -1,9 +1,9 @@
 """Our side: the same request as upstream's, streamed for its first audio, and whole.
 
-    python -m bench.qwen3_tts.ours FOLDER --threads N --frames N [--by-turns]
+    python -m bench.qwen3_tts.ours FOLDER --threads N --frames N [--precision int8] [--by-turns]
 
-In exact mode on the CPU, in bfloat16 on CUDA. The stream is the first request after loading, with
-nothing warmed up.
+In exact mode on the CPU unless another precision is asked for, in bfloat16 on CUDA. The stream is
+the first request after loading, with nothing warmed up.
 """
 
 import numpy as np
@@ -13,7 +13,6 @@ from bench.qwen3_tts.stopwatch import (
     CLIP_SAMPLES,
     SEED,
     TEXT,
-    Frames,
     Stopwatch,
     Task,
     take_turns,
@@ -28,11 +27,13 @@ with Stopwatch() as IMPORTING:
     from menura.engines.qwen3_tts.codec import CodeArray, Codec
     from menura.engines.qwen3_tts.engine import Qwen3TTSEngine
 
+from bench.qwen3_tts.watched_frames import watched
+
 PIECE_FRAMES = 4  # of a stream, after a first piece of one frame
 
 
 class Ours:
-    """Our loaded model, watched: when its talker is called."""
+    """Our loaded model, watched: what making its frames takes."""
 
     def __init__(self, asked: Task) -> None:
         self._limit = asked.n_frames + 1
@@ -40,26 +41,26 @@ class Ours:
             self._tts = menura.load(
                 asked.folder,
                 device=asked.device,
-                precision="exact" if asked.device == "cpu" else "bf16",
+                precision=asked.precision if asked.device == "cpu" else "bf16",
                 threads=asked.n_threads,
             )
         clip = np.random.default_rng(SEED).normal(0, 0.1, CLIP_SAMPLES).astype(np.float32)
         self._voice = self._tts.voice(clip, mode="x_vector", rate_hz=CLIP_RATE_HZ)
         assert isinstance(self._tts.engine, Qwen3TTSEngine)
         self._engine = self._tts.engine
-        self._frames = Frames()
-        self._engine.parts["talker"].register_forward_pre_hook(lambda *_: self._frames.note())
+        self._frames = watched(self._engine)
 
     def speak(self) -> dict[str, float]:
         """The figures of one whole request, and of its codes decoded again."""
-        self._frames = Frames()
+        self._frames.clear()
         with Stopwatch() as speaking:
             speech = self._tts.speak(TEXT, voice=self._voice, language="english", seed=SEED,
                                      max_new_tokens=self._limit)  # fmt: skip
         assert speech.frames is not None
-        figures = self._frames.figures(self._limit - 1)
+        figures = self._frames.figures()
         figures |= decoded(self._engine.codec, speech.frames.astype(np.int64, copy=False))
         figures["whole_s"] = speaking.wall_s
+        figures["rtf"] = speaking.wall_s / (len(speech.samples) / speech.sample_rate_hz)
         return figures | {"audio_sum": float(np.abs(speech.samples).sum())}
 
     def first_audio_s(self) -> float:

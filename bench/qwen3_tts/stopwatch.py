@@ -33,6 +33,7 @@ class Task:
     n_threads: int
     n_frames: int
     by_turns: bool
+    precision: str
 
 
 def task() -> Task:
@@ -43,8 +44,11 @@ def task() -> Task:
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--frames", type=int, required=True)
     parser.add_argument("--by-turns", action="store_true")
+    parser.add_argument("--precision", default="exact", help="of our side; upstream's is float32")
     given = parser.parse_args()
-    return Task(given.folder, given.device, given.threads, given.frames, given.by_turns)
+    return Task(
+        given.folder, given.device, given.threads, given.frames, given.by_turns, given.precision
+    )
 
 
 @dataclass

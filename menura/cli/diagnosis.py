@@ -50,6 +50,7 @@ def _machine(health: Health) -> list[tuple[str, str]]:
         ("system", health.platform),
         ("cpu", f"{health.cpu.name}, {cores}"),
         ("features", " ".join(health.cpu.features) or "not known"),
+        ("kernels", health.kernels),
         ("memory", _amount(health.memory_bytes, health.free_memory_bytes)),
         ("disk", f"{size(health.free_disk_bytes)} free for models"),
     ]

@@ -14,6 +14,7 @@ from menura import models, settings
 from menura.engines import registry
 from menura.errors import MenuraError, SettingsError
 from menura.runtime.devices import Cpu, Device, TorchBuild, cpu, devices, memory_bytes, torch_build
+from menura.runtime.native import build
 
 _NEEDED = (
     "av", "hibari-tts", "httpx", "huggingface_hub", "numpy", "onnxruntime", "platformdirs", "rich",
@@ -63,6 +64,7 @@ class Health:
     free_disk_bytes: int
     devices: tuple[Device, ...]
     torch: TorchBuild | None
+    kernels: str
     packages: dict[str, str | None]
     extras: dict[str, str | None]
     folders: tuple[FolderState, ...]
@@ -92,6 +94,7 @@ def examine() -> Health:
         free_disk_bytes=shutil.disk_usage(_existing(models.hub_cache())).free,
         devices=tuple(devices()),
         torch=torch_build(),
+        kernels=_kernels(),
         packages=packages,
         extras={name: _version(name) for name in _EXTRAS},
         folders=folders,
@@ -100,6 +103,15 @@ def examine() -> Health:
         settings=chosen,
         broken=tuple(filter(None, broken)),
     )
+
+
+def _kernels() -> str:
+    """How the native CPU kernels come here, or why they do not; nothing is compiled for it."""
+    if why := build.why_not():
+        return f"none: {why}; models that have them run in torch, several times slower"
+    if build.wheel_library() is not None:
+        return "ready, from the package"
+    return "compiled on first use with the system's compiler"
 
 
 def _version(package: str) -> str | None:

@@ -5,6 +5,7 @@ tensor that already has the wanted dtype and place stays where the file is mappe
 in blocks straight into its parameter, so that loading needs hardly more memory than the weights.
 """
 
+import hashlib
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from menura.errors import ModelFilesError
 from menura.runtime.checkpoint import Header, TensorEntry, read_header, read_index
 
 _BLOCK_BYTES = 4 * 2**20
+_SAMPLES, _SAMPLE_BYTES = 3, 256
 _DTYPES = {"F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}
 
 
@@ -81,6 +83,23 @@ def find_tensors(folder: Path) -> Mapping[str, Found]:
     return found
 
 
+def check(
+    parts: Mapping[str, nn.Module],
+    names: Mapping[str, str],
+    tensors: Mapping[str, Found],
+    unused: Collection[str],
+) -> None:
+    """Nothing, where every parameter has its tensor and every tensor its use; see `fill`.
+
+    Raises: ModelFilesError: a tensor is missing, unknown, of another shape, or not made of numbers.
+    """
+    parameters = _parameters(parts)
+    assert parameters.keys() == names.keys(), parameters.keys() ^ names.keys()
+    _check_names(set(names.values()), tensors, unused)
+    for name, (module, leaf) in parameters.items():
+        _check_shape(names[name], tensors[names[name]], module.get_parameter(leaf))
+
+
 def fill(
     parts: Mapping[str, nn.Module],
     names: Mapping[str, str],
@@ -96,24 +115,85 @@ def fill(
 
     Raises: ModelFilesError: a tensor is missing, unknown, of another shape, or not made of numbers.
     """
-    parameters = {
-        f"{part}.{name}": parameter
-        for part, module in parts.items()
-        for name, parameter in module.named_parameters()
-    }
-    assert parameters.keys() == names.keys(), parameters.keys() ^ names.keys()
-    _check_names(set(names.values()), tensors, unused)
-    for name, parameter in parameters.items():
-        _check_shape(names[name], tensors[names[name]], parameter)
+    check(parts, names, tensors, unused)
+    load(parts, names, tensors, device, dtype)
+
+
+def load(
+    parts: Mapping[str, nn.Module],
+    names: Mapping[str, str],
+    tensors: Mapping[str, Found],
+    device: torch.device,
+    dtype: torch.dtype | None,
+    *,
+    check_numbers: bool = True,
+) -> None:
+    """Give every parameter its tensor, which was checked before; None leaves its own dtype.
+
+    Without `check_numbers`, a tensor that stays mapped is not read before it is used: for files
+    whose numbers were looked at when they were packed.
+
+    Raises: ModelFilesError: a tensor holds NaN or infinity.
+    """
     files = _MappedFiles()
-    for name in parameters:
-        part, _, path = name.partition(".")
-        published = names[name]
-        loaded = _load(published, tensors[published], files, device, dtype)
-        owner, _, leaf = path.rpartition(".")
-        setattr(parts[part].get_submodule(owner), leaf, nn.Parameter(loaded, requires_grad=False))
-    for module in parts.values():
-        module.eval()
+    for name, (module, leaf) in _parameters(parts).items():
+        found = tensors[names[name]]
+        wanted = dtype or _DTYPES[found.entry.dtype]
+        if not check_numbers and device.type == "cpu" and _DTYPES[found.entry.dtype] == wanted:
+            loaded = files.tensor(names[name], found.path)
+        else:
+            loaded = _load(names[name], found, files, device, wanted)
+        setattr(module, leaf, nn.Parameter(loaded, requires_grad=False))
+    for part in parts.values():
+        part.eval()
+
+
+def read(name: str, tensors: Mapping[str, Found]) -> Tensor:
+    """The numbers float32 [n], or with more dimensions, of one tensor.
+
+    Raises: ModelFilesError: it holds NaN or infinity.
+    """
+    return _load(name, tensors[name], _MappedFiles(), torch.device("cpu"), torch.float32)
+
+
+def check_numbers(name: str, found: Found) -> None:
+    """Nothing, after all numbers of a tensor were looked at, block by block.
+
+    Raises: ModelFilesError: one is NaN or infinite.
+    """
+    if not _read_into(None, found):
+        raise _no_numbers(name, found)
+
+
+def digest(tensors: Mapping[str, Found]) -> str:
+    """What names these tensors: their names, dtypes and shapes, and a sample of each one's numbers.
+
+    Training changes every tensor that it touches all over, so a few places of each tell.
+    """
+    found = hashlib.sha256()
+    by_file: dict[Path, list[tuple[str, Found]]] = {}
+    for name, tensor in sorted(tensors.items()):
+        by_file.setdefault(tensor.path, []).append((name, tensor))
+    for path, own in sorted(by_file.items()):
+        with path.open("rb", buffering=0) as file:
+            for name, tensor in own:
+                found.update(f"{name} {tensor.entry.dtype} {tensor.entry.shape};".encode())
+                for place in range(_SAMPLES):
+                    room = max(tensor.entry.n_bytes - _SAMPLE_BYTES, 0)
+                    start = tensor.entry.start + room * place // (_SAMPLES - 1)
+                    file.seek(tensor.data_start + start)
+                    found.update(file.read(min(_SAMPLE_BYTES, tensor.entry.n_bytes)))
+    return found.hexdigest()
+
+
+def _parameters(parts: Mapping[str, nn.Module]) -> dict[str, tuple[nn.Module, str]]:
+    """The parameters of the parts by `part.parameter`: the module that owns each, and its name."""
+    return {
+        f"{part}.{inner}.{leaf}" if inner else f"{part}.{leaf}": (module, leaf)
+        for part, whole in parts.items()
+        for inner, module in whole.named_modules()
+        for leaf, _ in module.named_parameters(recurse=False)
+    }
 
 
 def _tensors(path: Path, header: Header) -> Iterator[tuple[str, Found]]:
@@ -185,27 +265,33 @@ def _load(
         loaded = torch.empty(found.entry.shape, dtype=dtype, device=device)
         is_sound = _read_into(loaded, found)
     if not is_sound:
-        raise ModelFilesError(
-            f"{found.path}: tensor {name!r} holds NaN or infinity; the file is damaged."
-        )
+        raise _no_numbers(name, found)
     return loaded
 
 
-def _read_into(target: Tensor, found: Found) -> bool:
+def _no_numbers(name: str, found: Found) -> ModelFilesError:
+    return ModelFilesError(
+        f"{found.path}: tensor {name!r} holds NaN or infinity; the file is damaged."
+    )
+
+
+def _read_into(target: Tensor | None, found: Found) -> bool:
     """Whether all numbers were finite, after they were read in blocks into the target [...]."""
-    flat = target.view(-1)
+    flat = None if target is None else target.view(-1)
+    n_numbers = math.prod(found.entry.shape)
     source = _DTYPES[found.entry.dtype]
     block = bytearray(min(_BLOCK_BYTES, max(found.entry.n_bytes, 1)))
     done, is_sound = 0, True
     with found.path.open("rb", buffering=0) as file:
         file.seek(found.data_start + found.entry.start)
-        while done < flat.numel():
-            n_bytes = min(len(block), (flat.numel() - done) * source.itemsize)
+        while done < n_numbers:
+            n_bytes = min(len(block), (n_numbers - done) * source.itemsize)
             if file.readinto(memoryview(block)[:n_bytes]) != n_bytes:
                 raise ModelFilesError(f"{found.path} became shorter while it was read.")
             numbers = torch.frombuffer(block, dtype=source, count=n_bytes // source.itemsize)
             is_sound = is_sound and _is_finite(numbers)
-            flat[done : done + len(numbers)].copy_(numbers)
+            if flat is not None:
+                flat[done : done + len(numbers)].copy_(numbers)
             done += len(numbers)
     return is_sound
 

@@ -7,7 +7,8 @@ from menura.errors import InvalidValueError, UnsupportedError, did_you_mean
 AUTO, EXACT = "auto", "exact"
 _KINDS = ("cpu", "cuda", "mps", "xpu")
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-PRECISIONS = (AUTO, EXACT, *DTYPES)
+NATIVE = ("int8", "int4")  # formats that only native kernels compute in
+PRECISIONS = (AUTO, EXACT, *DTYPES, *NATIVE)
 
 
 def choose_device(asked: str) -> torch.device:
@@ -47,7 +48,7 @@ def choose_dtype(precision: str, device: torch.device) -> torch.dtype:
     Raises: UnsupportedError: torch models do not run in it; a setting that asks for it is then
         left unheeded.
     """
-    if precision not in PRECISIONS:
+    if precision in NATIVE or precision not in PRECISIONS:
         raise UnsupportedError(
             f"precision {precision!r} is nothing that this model can run with; it runs with: "
             f"{', '.join(PRECISIONS)}.{did_you_mean(precision, PRECISIONS)}",

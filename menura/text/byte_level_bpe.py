@@ -11,6 +11,7 @@ The merging is done by the library `tokenizers`; `bpe_files.py` reads and checks
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from menura.errors import InvalidValueError, ModelFilesError
@@ -60,9 +61,10 @@ class ByteLevelBPE:
 
     def __init__(self, vocabulary: Vocabulary, split: str) -> None:
         self.special_ids = {token.text: token.id for token in vocabulary.special_tokens}
+        self._vocabulary = vocabulary
+        self._split = split
         self._plain = _tokenizer(vocabulary, split)
-        self._parsing = _tokenizer(vocabulary, split)
-        _add_special_tokens(self._parsing, vocabulary.special_tokens)
+        _check_special_ids(vocabulary)
 
     def encode(self, text: str, *, parse_special_tokens: bool = False) -> list[int]:
         """The text's ids.
@@ -75,6 +77,13 @@ class ByteLevelBPE:
         _check_characters(text)
         tokenizer = self._parsing if parse_special_tokens else self._plain
         return list(tokenizer.encode(text, add_special_tokens=False).ids)
+
+    @cached_property
+    def _parsing(self) -> "Tokenizer":
+        """The tokenizer that knows the special tokens: few texts need it, and it is large."""
+        tokenizer = _tokenizer(self._vocabulary, self._split)
+        _add_special_tokens(tokenizer, self._vocabulary.special_tokens)
+        return tokenizer
 
     def normal_form(self, text: str) -> str:
         """The text as it is split: composed as far as Unicode composes it (NFC).
@@ -197,7 +206,17 @@ def _add_special_tokens(tokenizer: "Tokenizer", special_tokens: tuple[SpecialTok
             normalized=token.normalized,
         )
         tokenizer.add_tokens([added])
-        got = tokenizer.token_to_id(token.text)
+
+
+def _check_special_ids(vocabulary: Vocabulary) -> None:
+    """Nothing, where the library will give each special token the id that the files state.
+
+    Raises: ModelFilesError: it will not.
+    """
+    place = len(vocabulary.entries)
+    for token in vocabulary.special_tokens:
+        got = vocabulary.entries.get(token.text, place)
+        place += token.text not in vocabulary.entries
         if got != token.id:
             raise ModelFilesError(
                 f"the special token {token.text!r} has the id {token.id} in the tokenizer's files, "

@@ -43,6 +43,7 @@ LAYERS = (
     Layer(
         ("menura.cli", "menura.server"),
         (*_DATA, "menura.settings", "menura.audio", "menura.text", "menura.runtime.devices",
+         "menura.runtime.native.build",
          *_ENGINES, "menura.catalogue", "menura.models", "menura.api", "menura.streams",
          "menura.planning", "menura.voices", "menura.projects"),
     ),

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from menura.engines.qwen3_tts.codec import CodeArray, FloatArray
+from menura.engines.qwen3_tts.codec import CodeArray, Codec, FloatArray
 from tests.unit.engines.qwen3_tts.random_codec import (
     CODEBOOK_SIZE,
     N_CODEBOOKS,
     SAMPLES_PER_FRAME,
     random_codec,
+    random_decoder,
 )
 
 CODEC = random_codec()
-WIDE_CODEC = random_codec()
-WIDE_CODEC.decoder.double()
+WIDE_CODEC = Codec(CODEC.encoder, random_decoder().double(), CODEC.config)
 LENGTHS = (1, 2, 299, 300, 301, 650)
 
 

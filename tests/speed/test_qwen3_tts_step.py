@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from menura.engines.qwen3_tts.generate import Settings, TrailingText, next_frame, prefill
+from menura.engines.qwen3_tts.generate import next_frame, prefill
+from menura.engines.qwen3_tts.utterance_row import Settings, TrailingText
 from menura.runtime.sampling import Sampling
 from menura.runtime.torch_noise import TorchNoise
 from tests.unit.engines.qwen3_tts.random_models import TALKER_SIZE, random_models

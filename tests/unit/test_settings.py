@@ -65,7 +65,11 @@ def test_an_unknown_variable_is_an_error_with_a_suggestion(home: Path) -> None:
 
 
 def test_variables_of_others_are_no_settings(home: Path) -> None:
-    load(environment=environment(home, MENURA_SERVER="off", PATH="/bin", MENURAX="1"))
+    load(
+        environment=environment(
+            home, MENURA_SERVER="off", MENURA_NATIVE_BODY="avx2", PATH="/bin", MENURAX="1"
+        )
+    )
 
 
 @pytest.mark.parametrize(

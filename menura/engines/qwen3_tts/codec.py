@@ -9,7 +9,7 @@ Legend: Q codebooks, T frames, n samples.
 """
 
 import math
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 
 from menura.audio.resample import resample
-from menura.engines.qwen3_tts.codec_decoder import CodecDecoder
 from menura.engines.qwen3_tts.codec_encoder import CodecEncoder
 from menura.engines.qwen3_tts.config import CodecConfig
 from menura.errors import InvalidValueError
@@ -30,10 +29,35 @@ CHUNK_FRAMES = 300
 CONTEXT_FRAMES = 25
 
 
+class State(Protocol):
+    """What a decoder remembers between the pieces of one utterance."""
+
+    def copy(self) -> Self:
+        """The same state, to go on from on its own."""
+        ...
+
+
+class Decoder(Protocol):
+    """Codes to samples: `CodecDecoder`, or what stands in its place."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the codes must be."""
+        ...
+
+    def new_state(self) -> State:
+        """The state before an utterance's first frame."""
+        ...
+
+    def __call__(self, codes: Tensor, state: State | None = None) -> Tensor:
+        """The samples [1, T * samples_per_frame] of codes [1, Q, T]; the state moves on."""
+        ...
+
+
 class Codec:
     """Both directions of the codec. `encode` takes any sample rate, `decode` gives its own."""
 
-    def __init__(self, encoder: CodecEncoder, decoder: CodecDecoder, config: CodecConfig) -> None:
+    def __init__(self, encoder: CodecEncoder, decoder: Decoder, config: CodecConfig) -> None:
         self.encoder = encoder
         self.decoder = decoder
         self.config = config
@@ -92,7 +116,7 @@ class Codec:
 class CodecStream:
     """One utterance decoded piece by piece: the pieces join to `Codec.decode` of the whole."""
 
-    def __init__(self, decoder: CodecDecoder, config: CodecConfig) -> None:
+    def __init__(self, decoder: Decoder, config: CodecConfig) -> None:
         self._decoder = decoder
         self._config = config
         self._state = decoder.new_state()
@@ -166,10 +190,10 @@ def _checked(codes: CodeArray, config: CodecConfig) -> CodeArray:
     return codes.astype(np.int64, copy=False)
 
 
-def _batch(frames: CodeArray, decoder: CodecDecoder) -> Tensor:
+def _batch(frames: CodeArray, decoder: Decoder) -> Tensor:
     """The frames [T, Q] as a batch of one row [1, Q, T] on the decoder's device."""
     codes = torch.from_numpy(np.array(frames.T, order="C"))
-    return codes.to(decoder.output_conv.conv.weight.device)[None]
+    return codes.to(decoder.device)[None]
 
 
 def _samples(rows: Tensor) -> FloatArray:

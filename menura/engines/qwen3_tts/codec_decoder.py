@@ -172,6 +172,11 @@ class CodecDecoder(nn.Module):
         self.output_act = SnakeBeta(channels[-1])
         self.output_conv = CausalConv1d(channels[-1], 1, KERNEL)
 
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.output_conv.conv.weight.device
+
     def new_state(self) -> DecoderState:
         """The state before a clip's first frame."""
         return DecoderState(WindowCache(self.window - 1), ConvMemory())

@@ -1,8 +1,8 @@
 """Rows of live utterances: a step makes one frame for each row that can move.
 
-The rows go one after another, each with its own cache and upstream's call shapes, so a row's codes
-are those of the same request alone. A row whose text comes in pieces waits until enough of it is
-certain for its next frame.
+The rows that can move are gathered, and the frame maker is asked once for all their frames; it sees
+to it that a row's codes are those of the same request alone. A row whose text comes in pieces waits
+until enough of it is certain for its next frame.
 
 Legend: T frames, Q codebooks, n samples.
 """
@@ -19,6 +19,7 @@ from menura.engines.contract import (
     Words,
 )
 from menura.engines.qwen3_tts.live_row import LiveRow, Loaded, Utterance
+from menura.engines.qwen3_tts.utterance_row import Outcome, Row
 from menura.errors import MenuraError
 
 
@@ -54,18 +55,39 @@ class QwenDecoder:
     def step(self) -> list[RowStep]:
         """One frame for every row that can move; what is due of them is handed over."""
         steps: list[RowStep] = []
-        for row, live in self._rows.items():
+        moving: list[tuple[int, LiveRow, Row]] = []
+        for number, live in self._rows.items():
             if live is None or not live.can_move:
                 continue
             try:
-                step = live.step(row)
+                row = live.ready()
             except MenuraError as error:
-                live.is_over = True
-                step = RowStep(row, finish=FinishReason.ERROR, error=error)
-            if step is not None:
-                steps.append(step)
+                steps.append(_failed(number, live, error))
+            else:
+                moving += [] if row is None else [(number, live, row)]
+        outcomes = self._loaded.frames.next_frames([row for _, _, row in moving])
+        for (number, live, _), outcome in zip(moving, outcomes, strict=True):
+            steps += _handed_over(number, live, outcome)
         return steps
 
     def release(self, row: int) -> None:
         """Free the row at once, whatever its state."""
-        self._rows[row] = None
+        live, self._rows[row] = self._rows[row], None
+        if live is not None:
+            live.release()
+
+
+def _handed_over(number: int, live: LiveRow, outcome: Outcome) -> list[RowStep]:
+    """The row's step, if anything is due with its new frame; or its failure."""
+    if isinstance(outcome, MenuraError):
+        return [_failed(number, live, outcome)]
+    try:
+        step = live.hand_over(number, outcome)
+    except MenuraError as error:
+        return [_failed(number, live, error)]
+    return [] if step is None else [step]
+
+
+def _failed(number: int, live: LiveRow, error: MenuraError) -> RowStep:
+    live.is_over = True
+    return RowStep(number, finish=FinishReason.ERROR, error=error)

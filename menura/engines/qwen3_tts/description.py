@@ -10,8 +10,11 @@ _SIZE_NAMES = {"0b6": "0.6b", "1b7": "1.7b"}
 _DIALECT = "dialect"
 
 
-def spec_of(config: Qwen3TTSConfig, fingerprint: str) -> EngineSpec:
-    """The spec of a checkpoint with this configuration, whose weights have this fingerprint."""
+def spec_of(config: Qwen3TTSConfig, fingerprint: str, max_rows: int) -> EngineSpec:
+    """The spec of a checkpoint with this configuration, whose weights have this fingerprint.
+
+    `max_rows`: how many rows pay together in the way that it runs.
+    """
     voices = tuple(_preset(name, config) for name in config.talker.speaker_ids)
     return EngineSpec(
         engine=ENGINE,
@@ -25,6 +28,7 @@ def spec_of(config: Qwen3TTSConfig, fingerprint: str) -> EngineSpec:
         options=GenerationOptions,
         capabilities=_capabilities(config),
         speaks_without_voice=config.variant != "base",
+        max_rows=max_rows,
         fingerprint=fingerprint if config.variant == "base" else "",
         licence=LICENCE,
     )

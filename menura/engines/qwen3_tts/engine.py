@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -22,22 +23,22 @@ from menura.engines.contract import (
     TensorShapes,
     VoicePrompt,
 )
-from menura.engines.qwen3_tts import tensor_shapes, tiny, upstream_voices, weights
+from menura.engines.qwen3_tts import accelerate, tensor_shapes, tiny, upstream_voices
 from menura.engines.qwen3_tts.clip import LONGEST_SILENCE_S
-from menura.engines.qwen3_tts.codec import Codec
 from menura.engines.qwen3_tts.config_files import read_config
 from menura.engines.qwen3_tts.decoder import QwenDecoder
 from menura.engines.qwen3_tts.description import ENGINE, spec_of
 from menura.engines.qwen3_tts.footprint import working_bytes
 from menura.engines.qwen3_tts.generate import Models
 from menura.engines.qwen3_tts.live_row import Loaded, Utterance
+from menura.engines.qwen3_tts.native_rows import MAX_ROWS
 from menura.engines.qwen3_tts.options import GenerationOptions, resolve
 from menura.engines.qwen3_tts.playout import ReferenceStreams
-from menura.engines.qwen3_tts.prompt import Layout, Wording, build
+from menura.engines.qwen3_tts.prompt import CODES, Layout, Wording, build
 from menura.engines.qwen3_tts.tokenizer import read_tokenizer
 from menura.engines.qwen3_tts.voice_encoder import VoiceEncoder, check_prompt, fingerprint_of
 from menura.errors import InvalidValueError, UnsupportedError, did_you_mean
-from menura.runtime.torch_devices import EXACT, choose_device, choose_dtype
+from menura.runtime.torch_devices import EXACT
 from menura.runtime.torch_noise import TorchNoise
 from menura.speech import Manner, Reference
 
@@ -52,22 +53,20 @@ class Qwen3TTSEngine:
 
     def __init__(self, folder: Path, arguments: LoadArguments) -> None:
         is_exact = arguments.precision == EXACT
-        device = choose_device(arguments.device)
-        dtype = choose_dtype(arguments.precision, device)
         silence_s = _silence_s(arguments.extra, is_exact=is_exact)
         self.config = read_config(folder)
         self.tokenizer = read_tokenizer(folder, self.config)
-        # The codec stays in float32: its snakes hold exponentials of their weights.
-        parts = weights.load(folder, self.config, device, dtype, codec_dtype=torch.float32)
+        self.running = accelerate.load(folder, self.config, arguments)
+        parts = self.running.parts
         self.models = Models(parts.talker, parts.code_predictor)
-        self.codec = Codec(parts.codec_encoder, parts.codec_decoder, self.config.codec)
-        self._spec = spec_of(self.config, fingerprint_of(folder))
-        self._parts = parts
+        self.codec = self.running.codec
+        fingerprint = fingerprint_of(folder)
+        max_rows = MAX_ROWS if self.running.is_native else 1
+        self._spec = spec_of(self.config, fingerprint, max_rows)
         self._is_exact = is_exact
         self._references = ReferenceStreams(self.codec)
         self._voices: VoiceEncoder | None = None
         if parts.speaker_encoder is not None:
-            fingerprint = self._spec.fingerprint
             self._voices = VoiceEncoder(parts.speaker_encoder, self.codec, fingerprint, silence_s)
 
     @classmethod
@@ -86,7 +85,7 @@ class Qwen3TTSEngine:
         """The spec of the checkpoint in a folder. Raises: ModelFilesError, InvalidValueError."""
         _silence_s(extra, is_exact=False)
         found = _given(folder)
-        return spec_of(read_config(found), fingerprint_of(found))
+        return spec_of(read_config(found), fingerprint_of(found), accelerate.rows_that_pay())
 
     @classmethod
     def load(cls, folder: Path | None, arguments: LoadArguments) -> "Qwen3TTSEngine":
@@ -116,21 +115,25 @@ class Qwen3TTSEngine:
 
     @property
     def parts(self) -> Mapping[str, nn.Module]:
-        """The modules by name."""
+        """The modules by name.
+
+        In a fast mode their numbers are as the files store them, and what runs is a packed copy.
+        """
+        loaded = self.running.parts
         parts: dict[str, nn.Module] = {
-            "talker": self.models.talker,
-            "code_predictor": self.models.code_predictor,
-            "codec_encoder": self.codec.encoder,
-            "codec_decoder": self.codec.decoder,
+            "talker": loaded.talker,
+            "code_predictor": loaded.code_predictor,
+            "codec_encoder": loaded.codec_encoder,
+            "codec_decoder": loaded.codec_decoder,
         }
-        if self._parts.speaker_encoder is not None:
-            parts["speaker_encoder"] = self._parts.speaker_encoder
+        if loaded.speaker_encoder is not None:
+            parts["speaker_encoder"] = loaded.speaker_encoder
         return parts
 
     @property
     def stages(self) -> Mapping[Stage, tuple[str, ...]]:
         """The parts that each stage needs."""
-        speaker = ("speaker_encoder",) if self._parts.speaker_encoder is not None else ()
+        speaker = ("speaker_encoder",) if self.running.parts.speaker_encoder else ()
         return {
             Stage.VOICE: (*speaker, "codec_encoder"),
             Stage.GENERATE: ("talker", "code_predictor"),
@@ -140,13 +143,7 @@ class Qwen3TTSEngine:
     @property
     def applied(self) -> Mapping[str, object]:
         """How it runs. Without `exact`, an utterance is watched."""
-        weight = self.models.talker.codec_head.weight
-        return {
-            "device": str(weight.device),
-            "precision": EXACT if self._is_exact else str(weight.dtype).removeprefix("torch."),
-            "threads": torch.get_num_threads(),
-            "watched": not self._is_exact,
-        }
+        return {**self.running.applied, "watched": not self._is_exact}
 
     def encode_voice(self, reference: Reference, mode: str) -> VoicePrompt:
         """The voice of a recording, in context where its transcript is known.
@@ -159,7 +156,12 @@ class Qwen3TTSEngine:
                 param="voice",
                 needs=Capability.CLONE,
             )
-        return self._voices.encode(reference, mode)
+        prompt = self._voices.encode(reference, mode)
+        codes = prompt.arrays.get(CODES)
+        if self.running.is_native and codes is not None:
+            # Else the first words in this voice would wait for it.
+            self._references.start(codes.astype(np.int64, copy=False))
+        return prompt
 
     def import_voices(self, path: Path) -> tuple[VoicePrompt, ...]:
         """The voices of a prompt file that upstream saved; this model must be the one they are of.
@@ -211,8 +213,10 @@ class Qwen3TTSEngine:
         """A decoder with this many rows, all free."""
         return QwenDecoder(
             Loaded(
-                self.config, self.tokenizer, self.models, self.codec, self._references,
+                self.config, self.tokenizer, self.models, self.running.frames, self.codec,
+                self._references,
                 is_exact=self._is_exact,
+                apart=self.running.is_native,
             ),
             rows,
         )  # fmt: skip

@@ -7,7 +7,7 @@ next text row to the talker, and draws the first code of the frame after it.
 Nothing is read from the device inside a step but its outcome, once, at the end.
 
 Source: Qwen3-TTS technical report, 2026.
-Legend: T prompt positions, K text rows, Q codebooks, D talker width, V codec vocabulary.
+Legend: T prompt positions, Q codebooks, D talker width, V codec vocabulary.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,12 @@ from torch import Tensor
 from menura.engines.contract import NoiseSource
 from menura.engines.qwen3_tts.code_predictor import CodePredictor
 from menura.engines.qwen3_tts.talker import Talker
+from menura.engines.qwen3_tts.utterance_row import Outcome, Row, Settings, TrailingText
 from menura.errors import NumericsError
 from menura.runtime.kv_cache import GrowingCache
-from menura.runtime.sampling import Drawn, Sampling, draw
-from menura.speech import FinishReason
+from menura.runtime.sampling import Drawn, draw
 
 NOISE = "talker"
-
-_MIN_FRAMES = 2  # parity: no utterance ends before its second frame
 
 
 @dataclass(frozen=True)
@@ -37,50 +35,9 @@ class Models:
     code_predictor: CodePredictor
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How both parts choose, and how many first codes are drawn at most.
-
-    The last first code is never expanded: `max_new_tokens` M gives at most M - 1 frames.
-    """
-
-    talker: Sampling
-    code_predictor: Sampling
-    max_new_tokens: int
-
-
-class TrailingText:
-    """The text rows that are still to be spoken, one for each frame; more may come later.
-
-    Once the text is closed, `padding` [D] stands for every row past its end.
-    """
-
-    def __init__(self, rows: Tensor, padding: Tensor, *, is_closed: bool = True) -> None:
-        self._rows = list(rows)
-        self._padding = padding
-        self._is_closed = is_closed
-
-    def append(self, rows: Tensor) -> None:
-        """Add rows [K, D] of text that became certain."""
-        assert not self._is_closed, "the text is complete"
-        self._rows.extend(rows)
-
-    def close(self) -> None:
-        """Say that no more text comes."""
-        self._is_closed = True
-
-    def reaches(self, frame: int) -> bool:
-        """Whether the row that goes with this frame is known."""
-        return self._is_closed or frame < len(self._rows)
-
-    def row(self, frame: int) -> Tensor:
-        """The row [D] that goes with this frame."""
-        return self._rows[frame] if frame < len(self._rows) else self._padding
-
-
-@dataclass
-class Row:
-    """One utterance on its way: what its next step needs. Made by `prefill`.
+@dataclass(kw_only=True, eq=False)
+class EagerRow(Row):
+    """An utterance with all that its next step needs. Made by `prefill`.
 
     `hidden` [1, 1, D] is the talker's last state, `first` the code drawn from it and not yet
     expanded. `seen` [V] marks the first codes drawn so far, `codes` [V] the entries that are
@@ -88,27 +45,12 @@ class Row:
     """
 
     models: Models
-    settings: Settings
-    noise: NoiseSource
-    text: TrailingText
     cache: GrowingCache
     hidden: Tensor
     first: Drawn
     seen: Tensor
     codes: Tensor
     codes_or_end: Tensor
-    n_drawn: int = 0
-    finish: FinishReason | None = None
-
-    @property
-    def n_frames(self) -> int:
-        """How many frames the row has given."""
-        return self.n_drawn - 1
-
-    @property
-    def can_move(self) -> bool:
-        """Whether a next frame can be made: not ended, and the text row that goes with it known."""
-        return self.finish is None and self.text.reaches(self.n_frames)
 
 
 @torch.inference_mode()
@@ -118,7 +60,7 @@ def prefill(
     text: TrailingText,
     settings: Settings,
     noise: NoiseSource,
-) -> Row:
+) -> EagerRow:
     """An utterance whose prompt rows [T, D] the talker has read; its first frame comes next.
 
     Raises: NumericsError: the scores of the first code are not numbers.
@@ -126,12 +68,12 @@ def prefill(
     config = models.talker.config
     ids = torch.arange(config.codec_vocab_size, device=prompt_rows.device)
     codes = ids < config.code_predictor.codebook_size
-    row = Row(
-        models,
-        settings,
-        noise,
-        text,
-        GrowingCache(),
+    row = EagerRow(
+        settings=settings,
+        noise=noise,
+        text=text,
+        models=models,
+        cache=GrowingCache(),
         hidden=prompt_rows[None, -1:],
         first=Drawn(ids[0], codes[0]),
         seen=torch.zeros_like(codes),
@@ -143,7 +85,7 @@ def prefill(
 
 
 @torch.inference_mode()
-def next_frame(row: Row) -> Tensor:
+def next_frame(row: EagerRow) -> Tensor:
     """The row's next frame of codes [Q], on the CPU; `row.finish` says whether it was the last.
 
     Raises: NumericsError: some scores are not numbers, and the row has ended.
@@ -158,7 +100,7 @@ def next_frame(row: Row) -> Tensor:
     return _settle(row, [row.first, *others], following)
 
 
-def _listen(row: Row, inputs: Tensor) -> Drawn:
+def _listen(row: EagerRow, inputs: Tensor) -> Drawn:
     """The first code that the talker draws after the inputs [1, T, D]."""
     talker = row.models.talker
     start = row.cache.n_positions
@@ -167,36 +109,54 @@ def _listen(row: Row, inputs: Tensor) -> Drawn:
     row.hidden = states[:, -1:]
     # parity: the head scores the whole prompt, though only its last position is used
     scores = talker.codec_head(states)[0, -1]
-    allowed = row.codes if row.n_drawn < _MIN_FRAMES else row.codes_or_end
+    allowed = row.codes_or_end if row.may_end else row.codes
     return draw(scores, row.settings.talker, row.noise, NOISE, seen=row.seen, allowed=allowed)
 
 
-def _settle(row: Row, frame: Sequence[Drawn], following: Drawn) -> Tensor:
+def _settle(row: EagerRow, frame: Sequence[Drawn], following: Drawn) -> Tensor:
     """The frame's codes [Q], read from the device with the code that follows them; ends the row."""
     drawn = [*frame, following]
     codes = torch.stack([choice.code for choice in drawn])
     are_sound = torch.stack([choice.is_sound for choice in drawn])
     outcome = torch.cat((codes, are_sound.long())).cpu()
-    _check_numbers(row, outcome[len(drawn) :].tolist())
-    row.n_drawn += 1
+    following_code = int(outcome[len(frame)])
+    row.note(following_code, outcome[len(drawn) :].tolist(), row.models.talker.config.eos_id)
     row.first = following
     row.seen.index_fill_(0, following.code[None], True)
-    if int(outcome[len(frame)]) == row.models.talker.config.eos_id:
-        row.finish = FinishReason.STOP
-    elif row.n_drawn >= row.settings.max_new_tokens:
-        row.finish = FinishReason.LENGTH
     return outcome[: len(frame)]
 
 
-def _check_numbers(row: Row, are_sound: list[int]) -> None:
-    """End the row if a draw had no numbers; the last is that of the next frame's first code."""
-    if all(are_sound):
-        return
-    place = are_sound.index(0)
-    is_next = place == len(are_sound) - 1
-    codebook, frame = (0, row.n_frames + 1) if is_next else (place, row.n_frames)
-    row.finish = FinishReason.ERROR
-    raise NumericsError(
-        f"the scores of codebook {codebook} in frame {frame} are not numbers (NaN or infinity), "
-        "so this utterance ended; check the model's files, or load it with precision='exact'"
-    )
+class OneByOne:
+    """Makes the frames of rows one after another: each call is upstream's for the row alone."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    def start(
+        self,
+        prompt_rows: Tensor,
+        n_fixed: int,
+        text: TrailingText,
+        settings: Settings,
+        noise: NoiseSource,
+    ) -> EagerRow:
+        """An utterance whose prompt rows [T, D] the talker has read.
+
+        Raises: NumericsError: the scores of the first code are not numbers.
+        """
+        del n_fixed
+        return prefill(self._models, prompt_rows, text, settings, noise)
+
+    def next_frames(self, rows: Sequence[Row]) -> list[Outcome]:
+        """The next frame [Q] of every row, or why it has none."""
+        return [self._next_frame(row) for row in rows]
+
+    def release(self, row: Row) -> None:
+        """Nothing: what a row needs, it holds itself."""
+
+    def _next_frame(self, row: Row) -> Outcome:
+        assert isinstance(row, EagerRow)
+        try:
+            return next_frame(row).numpy()
+        except NumericsError as error:
+            return error

@@ -16,9 +16,9 @@ from menura.engines.contract import (
     RowStep,
     Words,
 )
-from menura.engines.qwen3_tts.codec import Codec
+from menura.engines.qwen3_tts.codec import CodeArray, Codec
 from menura.engines.qwen3_tts.config import Qwen3TTSConfig
-from menura.engines.qwen3_tts.generate import Models, Row, TrailingText, next_frame, prefill
+from menura.engines.qwen3_tts.generate import Models
 from menura.engines.qwen3_tts.options import Generation
 from menura.engines.qwen3_tts.playout import (
     ChunkedPlayout,
@@ -30,6 +30,7 @@ from menura.engines.qwen3_tts.playout import (
 from menura.engines.qwen3_tts.prompt import QwenPrompt
 from menura.engines.qwen3_tts.prompt_rows import PromptRows, embed, embed_more
 from menura.engines.qwen3_tts.prompt_stream import PromptStream
+from menura.engines.qwen3_tts.utterance_row import FrameMaker, Row, TrailingText
 from menura.engines.qwen3_tts.watchdog import Watchdog
 from menura.text.byte_level_bpe import ByteLevelBPE
 from menura.text.duration import expected_seconds
@@ -47,14 +48,19 @@ class Utterance(Prompt):
 
 @dataclass(frozen=True)
 class Loaded:
-    """A loaded model as its rows need it. `is_exact`: upstream's calls, and no watchdog."""
+    """A loaded model as its rows need it. `is_exact`: upstream's calls, and no watchdog.
+
+    `apart`: prompts that begin alike have rows that begin alike, whatever the text is.
+    """
 
     config: Qwen3TTSConfig
     tokenizer: ByteLevelBPE
     models: Models
+    frames: FrameMaker
     codec: Codec
     references: ReferenceStreams
     is_exact: bool
+    apart: bool = False
 
 
 class LiveRow:
@@ -103,16 +109,18 @@ class LiveRow:
         elif self._row is not None:
             self._feed(self._row)
 
-    def step(self, row: int) -> RowStep | None:
-        """What is handed over after one more frame: samples [n] and frames [T, Q], or nothing yet.
+    def ready(self) -> Row | None:
+        """The row, after its prompt was read, if a frame of it can be made now.
 
         Raises: NumericsError: the model's scores are not numbers.
         """
         if self._row is None:
             self._row = self._start()
-            if not self._row.can_move:
-                return None  # the first frame waits for the second word
-        frame = next_frame(self._row).numpy()
+        return self._row if self._row.can_move else None  # else the second word is missing
+
+    def hand_over(self, row: int, frame: CodeArray) -> RowStep | None:
+        """What is handed over after a frame [Q]: samples [n] and frames [T, Q], or nothing yet."""
+        assert self._row is not None
         pieces = [self._playout.add(frame)]
         finish = self._row.finish
         reason = self._alarm(int(frame[0]), pieces[0]) if finish is None else ""
@@ -132,13 +140,22 @@ class LiveRow:
         self._held = []
         return RowStep(row, samples, frames, finish, reason=reason)
 
+    def release(self) -> None:
+        """Give back what the frame maker holds for it."""
+        self.is_over = True
+        if self._row is not None:
+            self._loaded.frames.release(self._row)
+            self._row = None
+
     def _start(self) -> Row:
         """The row after the talker has read its prompt."""
-        plan, models = self._plan, self._loaded.models
+        plan, loaded = self._plan, self._loaded
         assert plan is not None
-        rows = embed(plan, self._loaded.config, models.talker, models.code_predictor)
+        talker, predictor = loaded.models.talker, loaded.models.code_predictor
+        rows = embed(plan, loaded.config, talker, predictor, apart=loaded.apart)
         text = TrailingText(rows.trailing, rows.padding, is_closed=not plan.is_open)
-        row = prefill(models, rows.rows, text, self._utterance.generation.settings, self._noise)
+        settings = self._utterance.generation.settings
+        row = self._loaded.frames.start(rows.rows, rows.n_fixed, text, settings, self._noise)
         if plan.is_open:
             self._embedded = rows
             self._feed(row)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Self, TypeVar
 
 from menura.engines.qwen3_tts.config import GenerationDefaults
-from menura.engines.qwen3_tts.generate import Settings
+from menura.engines.qwen3_tts.utterance_row import Settings
 from menura.errors import InvalidValueError
 from menura.options import Options, option
 from menura.runtime.sampling import Sampling

@@ -22,10 +22,12 @@ from menura.engines.qwen3_tts.talker import Talker
 class PromptRows(NamedTuple):
     """The rows [T, D] to read first, and the text rows [K, D] that go with the frames.
 
-    `end` [D] closes a text that came in pieces; `padding` [D] stands for text after its end.
+    The first `n_fixed` rows depend on no text. `end` [D] closes a text that came in pieces;
+    `padding` [D] stands for text after its end.
     """
 
     rows: Tensor
+    n_fixed: int
     trailing: Tensor
     end: Tensor
     padding: Tensor
@@ -33,10 +35,19 @@ class PromptRows(NamedTuple):
 
 @torch.inference_mode()
 def embed(
-    prompt: QwenPrompt, config: Qwen3TTSConfig, talker: Talker, code_predictor: CodePredictor
+    prompt: QwenPrompt,
+    config: Qwen3TTSConfig,
+    talker: Talker,
+    code_predictor: CodePredictor,
+    *,
+    apart: bool = False,
 ) -> PromptRows:
-    """The rows [T, D] of a plan, and the text rows [K, D] that follow."""
-    table = _Table(config, talker)
+    """The rows [T, D] of a plan, and the text rows [K, D] that follow.
+
+    With `apart`, transcript and text are looked up in two calls, so that the transcript's rows are
+    the same whatever the text is.
+    """
+    table = _Table(config, talker, apart=apart)
     head = []
     if prompt.instruction_ids:
         head.append(table.text(prompt.instruction_ids))
@@ -48,22 +59,26 @@ def embed(
         body, trailing = _streaming(prompt, table)
     else:
         body, trailing = _whole(prompt, table)
-    return PromptRows(torch.cat([*head, body]), trailing, table.eos[0], table.pad[0])
+    rows = torch.cat([*head, body])
+    n_fixed = min(sum(map(len, head)) + _n_fixed_in_context(prompt), len(rows) - 1)
+    return PromptRows(rows, n_fixed, trailing, table.eos[0], table.pad[0])
 
 
 @torch.inference_mode()
 def embed_more(ids: Sequence[int], talker: Talker) -> Tensor:
     """The rows [K, D] of K text ids that came later, each looked up alone."""
-    rows = [talker.codec_head.weight[:0]]
-    rows += [talker.embed_text(torch.tensor([[i]], device=rows[0].device))[0] for i in ids]
-    return torch.cat(rows)
+    none = talker.no_rows()
+    return torch.cat(
+        [none, *(talker.embed_text(torch.tensor([[i]], device=none.device))[0] for i in ids)]
+    )
 
 
 class _Table:
     """The lookups of one prompt; `bos`, `eos` and `pad` [1, D] come from a single one."""
 
-    def __init__(self, config: Qwen3TTSConfig, talker: Talker) -> None:
+    def __init__(self, config: Qwen3TTSConfig, talker: Talker, *, apart: bool) -> None:
         self.talker = talker
+        self.apart = apart
         self.config = config
         specials = self.text((config.tts_bos_id, config.tts_eos_id, config.tts_pad_id))
         self.bos, self.eos, self.pad = specials[:1], specials[1:2], specials[2:]
@@ -73,9 +88,12 @@ class _Table:
         rows: Tensor = self.talker.embed_text(self.ids([ids]))[0]
         return rows
 
-    def text_of(self, prompt: QwenPrompt, ids: Sequence[int]) -> Tensor:
+    def text_of(self, prompt: QwenPrompt, *parts: Sequence[int]) -> Tensor:
         """The rows [K, D] of ids of the prompt's text, together or, if it is streamed, alone."""
-        return embed_more(ids, self.talker) if prompt.is_streamed and ids else self.text(ids)
+        ids = [i for part in parts for i in part]
+        if prompt.is_streamed and ids:
+            return embed_more(ids, self.talker)
+        return torch.cat([self.text(part) for part in parts]) if self.apart else self.text(ids)
 
     def codes(self, codes: Sequence[int]) -> Tensor:
         """The rows [K, D] of first codes or control ids."""
@@ -84,7 +102,7 @@ class _Table:
 
     def ids(self, values: Sequence[Sequence[int]]) -> Tensor:
         """The values as a tensor [1, K] where the weights are."""
-        return torch.tensor(values, dtype=torch.long, device=self.talker.codec_head.weight.device)
+        return torch.tensor(values, dtype=torch.long, device=self.talker.no_rows().device)
 
 
 def _control_rows(prompt: QwenPrompt, table: _Table) -> Tensor:
@@ -119,7 +137,7 @@ def _whole(prompt: QwenPrompt, table: _Table) -> tuple[Tensor, Tensor]:
 
 def _in_context(prompt: QwenPrompt, table: _Table, frames: Tensor) -> tuple[Tensor, Tensor]:
     """Transcript and text beside the reference's frames, or before them."""
-    text = table.text_of(prompt, prompt.reference_ids + prompt.text_ids)
+    text = table.text_of(prompt, prompt.reference_ids, prompt.text_ids)
     if not prompt.is_open:
         text = torch.cat([text, table.eos])
     if prompt.wording.layout is Layout.WHOLE:
@@ -129,6 +147,14 @@ def _in_context(prompt: QwenPrompt, table: _Table, frames: Tensor) -> tuple[Tens
         return text[: len(frames)] + frames, text[len(frames) :]
     missing = len(frames) - len(text)
     return torch.cat([text, table.pad.expand(missing, -1)]) + frames, table.pad
+
+
+def _n_fixed_in_context(prompt: QwenPrompt) -> int:
+    """How many rows after the head hold only the reference: its transcript comes first."""
+    codes, n_ids = prompt.reference_codes, len(prompt.reference_ids)
+    if codes is None or prompt.wording.layout is Layout.WHOLE:
+        return n_ids
+    return min(n_ids, len(codes) + 1)
 
 
 def _frame_rows(prompt: QwenPrompt, table: _Table, code_predictor: CodePredictor) -> Tensor:

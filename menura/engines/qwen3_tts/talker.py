@@ -52,6 +52,11 @@ class Talker(nn.Module):
         inputs: Tensor = self.codec_embedding(codes)
         return inputs
 
+    def no_rows(self) -> Tensor:
+        """Talker inputs [0, D] where and as the talker's inputs are."""
+        weight = self.text_projection.outer.weight
+        return weight.new_empty(0, len(weight))
+
     def forward(
         self,
         inputs: Tensor,

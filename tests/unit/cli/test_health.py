@@ -5,6 +5,7 @@ import pytest
 
 from menura.cli import health
 from menura.runtime.devices import Device
+from menura.runtime.native import build
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +55,21 @@ def test_a_file_where_a_folder_should_be_is_broken(tmp_path: Path) -> None:
     (tmp_path / "menura-home" / "cache").write_text("not a folder")
     [problem] = health.examine().broken
     assert problem.startswith(f"{tmp_path / 'menura-home' / 'cache'} is not a folder")
+
+
+def test_kernels_that_cannot_be_had_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "why_not", lambda: "there is no compiler")
+    assert health.examine().kernels.startswith("none: there is no compiler; models that have them ")
+
+
+def test_kernels_come_from_the_package_or_are_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "why_not", lambda: "")
+    monkeypatch.setattr(build, "wheel_library", lambda: None)
+    assert health.examine().kernels == "compiled on first use with the system's compiler"
+    monkeypatch.setattr(build, "wheel_library", lambda: tmp_path / "kernels.so")
+    assert health.examine().kernels == "ready, from the package"
 
 
 @pytest.mark.parametrize(

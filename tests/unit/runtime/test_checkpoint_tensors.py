@@ -180,3 +180,51 @@ def test_converting_needs_little_more_memory_than_the_weights(tmp_path: Path) ->
     _load(tmp_path, part)
     weights_kilobytes = 4 * n_rows * 4 // 1024
     assert kilobytes("VmHWM") - before < 1.15 * weights_kilobytes
+
+
+def test_without_a_dtype_every_tensor_keeps_its_own(tmp_path: Path) -> None:
+    tensors = _tensors()
+    tensors["model.b"] = tensors["model.b"].bfloat16()
+    save_file(tensors, tmp_path / "model.safetensors")
+    part = _part()
+    checkpoint_tensors.load({"a": part}, NAMES, find_tensors(tmp_path), CPU, None)
+    assert torch.equal(part.weight, tensors["model.w"])
+    assert (part.weight.dtype, part.bias.dtype) == (torch.float32, torch.bfloat16)
+
+
+def test_numbers_are_looked_at_unless_told_otherwise(tmp_path: Path) -> None:
+    tensors = _tensors()
+    tensors["model.w"][4, 2] = torch.nan
+    save_file(tensors, tmp_path / "model.safetensors")
+    found = find_tensors(tmp_path)
+    checkpoint_tensors.load({"a": _part()}, NAMES, found, CPU, None, check_numbers=False)
+    with pytest.raises(ModelFilesError, match=r"'model\.w' holds NaN"):
+        checkpoint_tensors.load({"a": _part()}, NAMES, found, CPU, None)
+    with pytest.raises(ModelFilesError, match=r"'model\.w' holds NaN"):
+        checkpoint_tensors.check_numbers("model.w", found["model.w"])
+    checkpoint_tensors.check_numbers("model.b", found["model.b"])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_tensor_is_read_in_float32(dtype: torch.dtype, tmp_path: Path) -> None:
+    tensors = _tensors(dtype)
+    save_file(tensors, tmp_path / "model.safetensors")
+    found = checkpoint_tensors.read("model.w", find_tensors(tmp_path))
+    assert torch.equal(found, tensors["model.w"].float())
+
+
+@pytest.mark.parametrize("place", [0, 49, 99])
+def test_the_digest_tells_changed_numbers(place: int, tmp_path: Path) -> None:
+    def digest_of(tensors: Mapping[str, Tensor], name: str) -> str:
+        folder = tmp_path / name
+        folder.mkdir()
+        save_file(dict(tensors), folder / "model.safetensors")
+        return checkpoint_tensors.digest(find_tensors(folder))
+
+    numbers = torch.arange(100.0)
+    changed = numbers.clone()
+    changed[place] += 1
+    first = digest_of({"w": numbers}, "first")
+    assert digest_of({"w": numbers}, "copy") == first
+    others = [{"w": changed}, {"v": numbers}, {"w": numbers.view(10, 10)}]
+    assert first not in [digest_of(other, f"other {i}") for i, other in enumerate(others)]

@@ -63,6 +63,13 @@ def random_codec(window: int = 72, seed: int = 0) -> Codec:
     return Codec(encoder, decoder, config)
 
 
+def random_decoder(window: int = 72) -> CodecDecoder:
+    """The decoder of `random_codec`."""
+    decoder = random_codec(window).decoder
+    assert isinstance(decoder, CodecDecoder)
+    return decoder
+
+
 @torch.no_grad()
 def _draw(name: str, parameter: torch.nn.Parameter, generator: torch.Generator) -> None:
     """Weights that neither blow a signal up nor let it vanish, so that rounding stays small."""

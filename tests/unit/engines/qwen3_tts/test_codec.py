@@ -7,7 +7,7 @@ from torch import Tensor
 
 from menura.audio.resample import resample
 from menura.engines.qwen3_tts.codec import CodeArray, Codec, FloatArray, at_rate
-from menura.engines.qwen3_tts.codec_decoder import DecoderState
+from menura.engines.qwen3_tts.codec_decoder import CodecDecoder, DecoderState
 from menura.errors import InvalidValueError
 from tests.unit.engines.qwen3_tts.random_codec import (
     CODEBOOK_SIZE,
@@ -29,13 +29,15 @@ def clip(n_samples: int) -> FloatArray:
 def count_frames(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The frames of every call of the decoder from now on."""
     counts: list[int] = []
-    forward = codec.decoder.forward
+    decoder = codec.decoder
+    assert isinstance(decoder, CodecDecoder)
+    forward = decoder.forward
 
     def counted(codes: Tensor, state: DecoderState | None = None) -> Tensor:
         counts.append(codes.shape[-1])
         return forward(codes, state)
 
-    monkeypatch.setattr(codec.decoder, "forward", counted)
+    monkeypatch.setattr(decoder, "forward", counted)
     return counts
 
 

@@ -8,7 +8,7 @@ from tests.unit.engines.qwen3_tts.random_codec import (
     N_CODEBOOKS,
     SAMPLES_PER_FRAME,
     codec_config,
-    random_codec,
+    random_decoder,
 )
 from tests.unit.nn.random_weights import fill
 
@@ -20,14 +20,14 @@ def codes(n_frames: int, seed: int = 1) -> Tensor:
 
 @pytest.mark.parametrize("n_frames", [1, 2, 9])
 def test_every_frame_gives_its_samples(n_frames: int) -> None:
-    samples = random_codec().decoder(codes(n_frames))
+    samples = random_decoder()(codes(n_frames))
     assert samples.shape == (2, n_frames * SAMPLES_PER_FRAME)
     assert samples.abs().max() <= 1
     assert samples.std() > 0.05
 
 
 def test_samples_are_clipped() -> None:
-    decoder = random_codec().decoder
+    decoder = random_decoder()
     with torch.no_grad():
         assert decoder.output_conv.conv.bias is not None
         decoder.output_conv.conv.bias.fill_(50.0)
@@ -35,7 +35,7 @@ def test_samples_are_clipped() -> None:
 
 
 def test_a_frame_changes_no_sample_before_it() -> None:
-    decoder, before = random_codec().decoder, codes(12)
+    decoder, before = random_decoder(), codes(12)
     after = before.clone()
     after[..., 7] = (after[..., 7] + 1) % CODEBOOK_SIZE
     first, second = decoder(before), decoder(after)
@@ -65,14 +65,14 @@ def test_a_single_frame_has_its_mask_too(monkeypatch: pytest.MonkeyPatch) -> Non
         return attend(queries, keys, values, attn_mask)
 
     monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", spy)
-    random_codec().decoder(codes(1))
+    random_decoder()(codes(1))
     assert [mask.tolist() for mask in masks] == [[[[[True]]]]] * 2
 
 
 @pytest.mark.parametrize("window", [1, 3, 72])
 @pytest.mark.parametrize("sizes", [[1] * 10, [4, 1, 5], [9, 1]])
 def test_pieces_join_to_the_whole(window: int, sizes: list[int]) -> None:
-    decoder = random_codec(window).decoder
+    decoder = random_decoder(window)
     state, clip = decoder.new_state(), codes(10)
     pieces = [decoder(piece, state) for piece in torch.split(clip, sizes, dim=-1)]
     torch.testing.assert_close(torch.cat(pieces, dim=-1), decoder(clip), rtol=0, atol=1e-5)
@@ -80,14 +80,14 @@ def test_pieces_join_to_the_whole(window: int, sizes: list[int]) -> None:
 
 
 def test_the_state_does_not_grow_with_the_clip() -> None:
-    decoder = random_codec(window=5).decoder
+    decoder = random_decoder(window=5)
     state = decoder.new_state()
     decoder(codes(30), state)
     assert state.cache.n_frames == 4
 
 
 def test_a_copied_state_goes_on_alone() -> None:
-    decoder = random_codec().decoder
+    decoder = random_decoder()
     state = decoder.new_state()
     decoder(codes(5), state)
     twin = state.copy()

@@ -100,11 +100,11 @@ def test_in_auto_streamed_and_whole_audio_are_the_same_samples(load: Loader, var
     assert np.array_equal(streamed, speech.samples)
 
 
-def test_auto_draws_the_codes_of_exact(load: Loader) -> None:
-    exact, auto = (speak(load(precision=p), "Hello.", 3, 20).frames for p in ("exact", "auto"))
+def test_fp32_draws_the_codes_of_exact(load: Loader) -> None:
+    exact, plain = (speak(load(precision=p), "Hello.", 3, 20).frames for p in ("exact", "fp32"))
     assert exact is not None
-    assert auto is not None
-    assert np.array_equal(exact, auto)
+    assert plain is not None
+    assert np.array_equal(exact, plain)
 
 
 def test_a_clone_in_context_gives_no_frame_of_its_reference(load: Loader) -> None:

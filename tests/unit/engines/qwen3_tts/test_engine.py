@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import menura
 from menura.engines import registry
@@ -15,6 +16,7 @@ from menura.engines.qwen3_tts.engine import Qwen3TTSEngine
 from menura.engines.qwen3_tts.live_row import Utterance
 from menura.engines.qwen3_tts.tiny import Tiny, write
 from menura.errors import InvalidValueError, MenuraError, ModelFilesError, UnsupportedError
+from menura.runtime.native import frame
 from menura.speech import FloatArray, Reference, SpeechRequest, validate
 
 Loader = Callable[[str], menura.TTS]
@@ -219,27 +221,73 @@ def test_a_device_or_precision_that_there_is_not_is_refused(tmp_path: Path) -> N
     with pytest.raises(InvalidValueError, match="cpu"):
         Qwen3TTSEngine.load(folder, LoadArguments(device="tpu"))
     with pytest.raises(UnsupportedError, match="exact") as caught:
-        menura.load(folder, precision="int8")
+        Qwen3TTSEngine.load(folder, LoadArguments(precision="int16"))
     assert caught.value.exit_code == 4
+
+
+def no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame, "why_not", lambda: "there is no compiler")
+
+
+def test_without_kernels_their_precision_is_refused_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_kernels(monkeypatch)
+    with pytest.raises(UnsupportedError, match=r"there is no compiler.*fp32") as caught:
+        menura.load(write(tmp_path), precision="int4")
+    assert caught.value.param == "precision"
 
 
 def test_a_precision_of_the_settings_that_there_is_not_is_a_wish(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    no_kernels(monkeypatch)
     monkeypatch.setenv("MENURA_PRECISION", "int8")
     tts = menura.load(write(tmp_path, Tiny("custom_voice")))
     speech = tts.speak("Hello.", seed=1, max_new_tokens=3)
-    assert speech.applied["precision"] == "float32"
+    assert speech.applied["precision"] == "fp32"
     assert "int8" in str(speech.applied["settings_not_heeded"])
 
 
-@pytest.mark.parametrize("precision", ["exact", "fp32", "bf16", "fp16"])
+@pytest.mark.parametrize(("precision", "found"), [("auto", "fp32"), ("bf16", "bf16")])
+def test_without_kernels_torch_does_all_and_says_why(
+    precision: str,
+    found: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    no_kernels(monkeypatch)
+    tts = menura.load(write(tmp_path), precision=precision)
+    assert tts.engine.applied == {
+        "device": "cpu",
+        "precision": found,
+        "path": "torch",
+        "threads": torch.get_num_threads(),
+        "watched": True,
+        "fallback": "there is no compiler",
+    }
+    assert tts.spec.max_rows == 1
+    assert "there is no compiler" in caplog.text
+
+
+def test_a_fast_mode_says_what_runs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    tts = menura.load(write(tmp_path), device="cpu", threads=1)
+    applied = dict(tts.engine.applied)
+    assert str(applied.pop("path")).startswith("native ")
+    assert applied == {
+        "device": "cpu", "precision": "int8", "threads": 1, "codec": "bf16", "watched": True
+    }  # fmt: skip
+    assert tts.spec.max_rows == 8
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("precision", ["exact", "fp32", "bf16", "fp16", "int8", "int4"])
 def test_every_precision_that_is_named_can_be_asked_for(precision: str, tmp_path: Path) -> None:
     tts = menura.load(write(tmp_path, Tiny("custom_voice")), precision=precision)
     speech = tts.speak("Hello.", seed=1, max_new_tokens=3)
     assert np.isfinite(speech.samples).all()
-    names = {"exact": "exact", "fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
-    assert speech.applied["precision"] == names[precision]
+    assert speech.applied["precision"] == precision
 
 
 @pytest.mark.parametrize(
@@ -262,7 +310,7 @@ def test_bf16_is_said_where_it_is_used(tmp_path: Path) -> None:
     tts = menura.load(write(tmp_path), precision="bf16")
     voice = tts.voice(clip(), rate_hz=RATE_HZ)
     speech = tts.speak("Hello.", voice=voice, seed=1, max_new_tokens=5)
-    assert speech.applied["precision"] == "bfloat16"
+    assert speech.applied["precision"] == "bf16"
     assert speech.applied["device"] == "cpu"
     assert np.isfinite(speech.samples).all()
 

@@ -9,14 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from menura.engines.qwen3_tts.generate import (
-    Models,
-    Row,
-    Settings,
-    TrailingText,
-    next_frame,
-    prefill,
-)
+from menura.engines.qwen3_tts.generate import EagerRow, Models, next_frame, prefill
+from menura.engines.qwen3_tts.utterance_row import Settings, TrailingText
 from menura.errors import NumericsError
 from menura.runtime.sampling import Sampling
 from menura.runtime.torch_noise import TorchNoise
@@ -89,13 +83,13 @@ def start(
     sampling: Sampling = PLAIN,
     max_new_tokens: int = 12,
     noise: TorchNoise | None = None,
-) -> Row:
+) -> EagerRow:
     whole_text = text or TrailingText(TEXT, PADDING)
     how = Settings(sampling, PLAIN, max_new_tokens)
     return prefill(models, PROMPT, whole_text, how, noise or TorchNoise(0))
 
 
-def frames_of(row: Row) -> list[list[int]]:
+def frames_of(row: EagerRow) -> list[list[int]]:
     frames = []
     while row.finish is None:
         frames.append(next_frame(row).tolist())

@@ -84,3 +84,41 @@ def test_a_streamed_text_gives_the_rows_of_the_whole_however_it_is_cut(how: Mann
 def test_no_later_ids_are_no_rows() -> None:
     talker = loaded(*SMALL_BASE).parts.talker
     assert embed_more((), talker).shape == (0, 32)
+
+
+@pytest.mark.parametrize(
+    ("model", "how", "layout", "n_fixed"),
+    [
+        (CUSTOM, manner("ryan"), WHOLE, 3 + 5),
+        (CUSTOM, manner("ryan", "english"), STREAMING, 3 + 6),
+        (SMALL_BASE, manner(cloned(X_VECTOR)), STREAMING, 3 + 5),
+        (SMALL_BASE, manner(cloned(IN_CONTEXT, 30)), STREAMING, None),
+        (SMALL_BASE, manner(cloned(IN_CONTEXT, 1)), STREAMING, None),
+        (SMALL_BASE, manner(cloned(IN_CONTEXT)), WHOLE, None),
+    ],
+)
+def test_the_fixed_rows_are_the_same_whatever_the_text_is(
+    model: tuple[str, str], how: Manner, layout: Layout, n_fixed: int | None
+) -> None:
+    found = loaded(*model)
+    talker, predictor = found.parts.talker, found.parts.code_predictor
+    prompts = []
+    for text in (TEXT, "你好", TEXT * 5):
+        plan = build(text, how, found.config, found.tokenizer, Wording(layout))
+        prompts.append(embed(plan, found.config, talker, predictor, apart=True))
+    [n_rows] = {prompt.n_fixed for prompt in prompts}
+    assert n_rows == n_fixed or n_fixed is None
+    assert all(n_rows < len(prompt.rows) for prompt in prompts)
+    assert all(torch.equal(prompt.rows[:n_rows], prompts[0].rows[:n_rows]) for prompt in prompts)
+    first, second = (prompt.rows[n_rows] for prompt in prompts[:2])
+    assert not torch.equal(first, second) or len(prompts[0].rows) == n_rows + 1
+
+
+def test_apart_or_together_the_rows_are_nearly_the_same() -> None:
+    found = loaded(*SMALL_BASE)
+    how = manner(cloned(IN_CONTEXT))
+    plan = build(TEXT, how, found.config, found.tokenizer, Wording(WHOLE))
+    parts = (found.config, found.parts.talker, found.parts.code_predictor)
+    apart, together = embed(plan, *parts, apart=True), embed(plan, *parts)
+    torch.testing.assert_close(apart.rows, together.rows, rtol=0, atol=1e-5)
+    assert apart.n_fixed == together.n_fixed

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import menura
-from menura.engines.qwen3_tts import live_row
-from menura.engines.qwen3_tts.generate import prefill
+from menura.engines.qwen3_tts.engine import Qwen3TTSEngine
 from menura.engines.qwen3_tts.tiny import Tiny, write
 from menura.errors import InvalidValueError, NumericsError
 from menura.runtime.seeding import derive
@@ -81,14 +80,17 @@ def test_numbers_that_were_none_are_drawn_again_before_anything_is_heard(
     tts = load(tmp_path)
     alone = tts.speak(TEXT, seed=derive(1, 0, 1), max_new_tokens=9)
     calls: list[int] = []
+    engine = tts.engine
+    assert isinstance(engine, Qwen3TTSEngine)
+    start = engine.running.frames.start
 
     def failing_once(*arguments: object) -> object:
         calls.append(1)
         if len(calls) == 1:
             raise NumericsError("no numbers.")
-        return prefill(*arguments)  # type: ignore[arg-type]
+        return start(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(live_row, "prefill", failing_once)
+    monkeypatch.setattr(engine.running.frames, "start", failing_once)
     if streams:
         stream = tts.stream(TEXT, seed=1, retries=1, max_new_tokens=9)
         samples = np.concatenate([chunk.samples for chunk in stream])

@@ -1,0 +1,145 @@
+"""The native codec decoder as Python sees it: a program opened once, and streams that it moves on.
+
+A stream's state is one block of bytes. It starts as zeros, and a copy of it goes on independently.
+
+Legend: T frames, Q codebooks.
+"""
+
+import ctypes
+import threading
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from menura.errors import MenuraError, UnsupportedError
+from menura.runtime.native.build import library
+from menura.runtime.native.codec_program import OP, CodecMode, Program
+
+FRAMES_PER_PIECE = 4  # what the buffers hold; longer calls are cut
+
+_MODES = {CodecMode.EXACT: 0, CodecMode.BF16: 1}
+_ALIGNMENT = 64
+_ERROR_BYTES = 256
+_FORKED = 3  # menura_status of api.h
+
+
+class NativeState:
+    """What a decoder remembers of one stream: all zeros before its first frame."""
+
+    def __init__(self, data: NDArray[np.uint8]) -> None:
+        self.data = data
+
+    @property
+    def n_frames(self) -> int:
+        """How many frames the stream has had."""
+        return int(self.data[:8].view(np.int64)[0])
+
+    def copy(self) -> Self:
+        """The same state, to go on from this point on its own."""
+        twin = _aligned_zeros(len(self.data))
+        twin[:] = self.data
+        return type(self)(twin)
+
+
+class NativeDecoder:
+    """A program, opened by the library of this machine. One caller at a time moves a stream.
+
+    Raises: UnsupportedError: there is no library here, or it refuses the program.
+    """
+
+    def __init__(
+        self, program: Program, n_threads: int, frames_per_piece: int = FRAMES_PER_PIECE
+    ) -> None:
+        self._library = _with_signatures(library())
+        self._weights = _aligned(program.weights)  # the library reads them in place
+        self._lock = threading.Lock()
+        self.n_codebooks = program.n_codebooks
+        self.samples_per_frame = program.samples_per_frame
+        error = ctypes.create_string_buffer(_ERROR_BYTES)
+        ops = np.ascontiguousarray(program.ops, OP)
+        self._handle: int | None = self._library.menura_codec_open(
+            ops.ctypes.data,
+            len(ops),
+            self._weights.ctypes.data,
+            len(self._weights),
+            _MODES[program.mode],
+            frames_per_piece,
+            n_threads,
+            error,
+            _ERROR_BYTES,
+        )
+        if not self._handle:
+            raise UnsupportedError(f"the native codec cannot run: {error.value.decode()}")
+        self._state_bytes = int(self._library.menura_codec_state_bytes(self._handle))
+
+    def new_state(self) -> NativeState:
+        """The state before a stream's first frame."""
+        return NativeState(_aligned_zeros(self._state_bytes))
+
+    def decode(self, codes: NDArray[np.int64], state: NativeState) -> NDArray[np.float32]:
+        """The samples [T * samples_per_frame] of the stream's next codes [T, Q].
+
+        Raises: MenuraError: the process was forked after the decoder was made.
+        """
+        assert codes.shape == (len(codes), self.n_codebooks), "codes of another shape"
+        assert len(state.data) == self._state_bytes, "a state of another decoder"
+        frames = np.ascontiguousarray(codes, np.int64)
+        samples = np.empty(len(frames) * self.samples_per_frame, np.float32)
+        with self._lock:
+            assert self._handle, "the decoder was closed"
+            status = self._library.menura_codec_run(
+                self._handle,
+                state.data.ctypes.data,
+                frames.ctypes.data,
+                len(frames),
+                samples.ctypes.data,
+            )
+        if status == _FORKED:
+            raise MenuraError("the process was forked: load the model again in the new process")
+        assert status == 0, "a code is not in its codebook"
+        return samples
+
+    def close(self) -> None:
+        """Free the buffers; the decoder cannot be used afterwards."""
+        with self._lock:
+            if self._handle:
+                self._library.menura_codec_close(self._handle)
+                self._handle = None
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self.close()
+
+
+def _with_signatures(loaded: ctypes.CDLL) -> ctypes.CDLL:
+    """The library, after its functions of the codec were given their types."""
+    pointer, number, size = ctypes.c_void_p, ctypes.c_int, ctypes.c_int64
+    loaded.menura_codec_open.restype = pointer
+    loaded.menura_codec_open.argtypes = [
+        *(pointer, size, pointer, size),
+        *(number, size, number, ctypes.c_char_p, size),
+    ]
+    loaded.menura_codec_state_bytes.restype = size
+    loaded.menura_codec_state_bytes.argtypes = [pointer]
+    loaded.menura_codec_run.restype = number
+    loaded.menura_codec_run.argtypes = [pointer, pointer, pointer, size, pointer]
+    loaded.menura_codec_close.restype = None
+    loaded.menura_codec_close.argtypes = [pointer]
+    return loaded
+
+
+def _aligned_zeros(n_bytes: int) -> NDArray[np.uint8]:
+    """Zeros uint8 [n_bytes] that start on a cache line."""
+    room = np.zeros(n_bytes + _ALIGNMENT, np.uint8)
+    first = -room.ctypes.data % _ALIGNMENT
+    return room[first : first + n_bytes]
+
+
+def _aligned(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The same bytes, copied only if they do not start on a cache line."""
+    if data.ctypes.data % _ALIGNMENT == 0 and data.flags.c_contiguous:
+        return data
+    moved = _aligned_zeros(len(data))
+    moved[:] = data
+    return moved

@@ -1,0 +1,272 @@
+"""Every body that runs here against the plain torch twin, layer by layer and in pieces."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from menura.errors import UnsupportedError
+from menura.runtime.native.build import library, why_not
+from menura.runtime.native.codec import NativeDecoder, NativeState
+from menura.runtime.native.codec_layers import (
+    Attention,
+    Conv,
+    FloatArray,
+    Gated,
+    Gelu,
+    Layer,
+    Lookup,
+    Mix,
+    Output,
+    Residual,
+    RmsNorm,
+    Snake,
+    linear,
+    project_heads,
+    upsampling,
+)
+from menura.runtime.native.codec_program import CodecMode, Program, lower
+from tests.unit.runtime.native import codec_twin
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "native kernels run here")
+
+N_ENTRIES = 9
+BODIES = ("avx512", "avx2", "neon")
+SIZES = [[1] * 9, [4, 1, 4], [2, 7], [9]]
+
+
+@pytest.fixture(params=BODIES)
+def body(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each body of the library that this CPU has."""
+    loaded = library()
+    monkeypatch.setenv("MENURA_NATIVE_BODY", request.param)
+    if not loaded.menura_body():
+        pytest.skip(f"{request.param} does not run here")
+    return str(request.param)
+
+
+def numbers(*shape: int, seed: int = 0, scale: float = 0.3) -> FloatArray:
+    drawn = np.random.default_rng([seed, *shape]).normal(0, scale, shape)
+    return drawn.astype(np.float32)
+
+
+def codes(n_frames: int, n_codebooks: int = 3, seed: int = 1) -> NDArray[np.int64]:
+    return np.random.default_rng(seed).integers(0, N_ENTRIES, (n_frames, n_codebooks))
+
+
+def conv(n_out: int, n_in: int, taps: int = 1, dilation: int = 1, seed: int = 0) -> Conv:
+    weight = numbers(n_out, n_in, taps, seed=seed, scale=(n_in * taps) ** -0.5)
+    return Conv(weight, numbers(n_out, seed=seed, scale=0.1), dilation)
+
+
+def around(*layers: Layer, size: int) -> list[Layer]:
+    """A whole decoder around layers that take 10 channels and give `size`."""
+    lookup = Lookup((numbers(1, N_ENTRIES, 5, scale=1), numbers(2, N_ENTRIES, 5, scale=0.7)))
+    weight = numbers(size, 3, scale=0.2 * (3 * size) ** -0.5)
+    return [lookup, conv(10, 10, seed=4), *layers, Output(weight, 0.02)]
+
+
+def snake(size: int) -> Snake:
+    return Snake(np.exp(numbers(size, seed=7)), np.exp(numbers(size, seed=8)))
+
+
+def heads(n_heads: int, n_kv_heads: int, head_dim: int, window: int) -> tuple[Layer, ...]:
+    frequencies = (10_000.0 ** -np.linspace(0, 1, head_dim // 2)).astype(np.float32)
+    size, kv_size = n_heads * head_dim, n_kv_heads * head_dim
+    query, key, value = (numbers(n, 10, seed=n, scale=0.5) for n in (size, kv_size, kv_size + 1))
+    return (
+        project_heads(query, key, value[1:], head_dim),
+        Attention(n_heads, n_kv_heads, head_dim, window, frequencies),
+        linear(numbers(10, size, scale=0.5 * size**-0.5)),
+    )
+
+
+KINDS: dict[str, list[Layer]] = {
+    "lookup": around(size=10),
+    "projection": around(conv(45, 10), size=45),
+    "convolution": around(conv(33, 10, 7), size=33),
+    "dilation": around(conv(12, 10, 5, dilation=3), size=12),
+    "snake": around(conv(40, 10), snake(40), conv(7, 40), size=7),
+    "gelu": around(conv(40, 10), Gelu(), conv(7, 40), size=7),
+    "gated": around(conv(2 * 21, 10), Gated(), conv(7, 21), size=7),
+    "upsampling": around(upsampling(numbers(10, 6, 5), numbers(6), 2), size=6),
+    "upsampling without overlap": around(upsampling(numbers(10, 6, 3), numbers(6), 3), size=6),
+    "residual": around(Residual((snake(10), conv(10, 10, 7, 3), snake(10), conv(10, 10))), size=10),
+    "norm": around(RmsNorm(1e-5), conv(11, 10), size=11),
+    "mix": around(Residual((Mix(numbers(10, 7), numbers(10), 1e-6), conv(10, 10))), size=10),
+    "attention": around(*heads(4, 2, 4, 3), size=10),
+    "wide heads": around(*heads(2, 2, 64, 20), size=10),
+    "narrow window": around(*heads(2, 1, 8, 1), size=10),
+    "many steps": around(
+        upsampling(numbers(10, 40, 48, scale=0.15), numbers(40), 24),
+        Residual((snake(40), conv(40, 40, 7, 9), snake(40), conv(40, 40))),
+        snake(40),
+        upsampling(numbers(40, 20, 50, scale=0.07), numbers(20), 25),
+        Residual((snake(20), conv(20, 20, 7), snake(20), conv(20, 20))),
+        snake(20),
+        size=20,
+    ),
+}
+
+
+def decoded(program: Program, given: NDArray[np.int64], n_threads: int = 1) -> FloatArray:
+    decoder = NativeDecoder(program, n_threads)
+    return decoder.decode(given, decoder.new_state())
+
+
+def snr_db(got: FloatArray, wanted: FloatArray) -> float:
+    noise = np.square(got.astype(np.float64) - wanted).sum()
+    return float(10 * np.log10(np.square(wanted.astype(np.float64)).sum() / max(noise, 1e-30)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_layer_is_its_torch_twin(kind: str, body: str) -> None:
+    layers = KINDS[kind]
+    wanted = codec_twin.decode(layers, codes(9))
+    assert 0.02 < np.abs(wanted).mean() < 0.7
+    exact = decoded(lower(layers, CodecMode.EXACT), codes(9))
+    np.testing.assert_allclose(exact, wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())
+    assert snr_db(decoded(lower(layers, CodecMode.BF16), codes(9)), wanted) > 38
+
+
+@pytest.mark.parametrize("mode", list(CodecMode))
+@pytest.mark.parametrize("kind", ["dilation", "mix", "wide heads", "many steps"])
+def test_pieces_of_any_size_join_to_the_whole(kind: str, mode: CodecMode, body: str) -> None:
+    program = lower(KINDS[kind], mode)
+    whole = decoded(program, codes(9))
+    for sizes in SIZES:
+        decoder = NativeDecoder(program, 1, frames_per_piece=3)
+        state, first, pieces = decoder.new_state(), 0, []
+        for size in sizes:
+            pieces.append(decoder.decode(codes(9)[first : first + size], state))
+            first += size
+        assert np.array_equal(np.concatenate(pieces), whole)
+        assert state.n_frames == 9
+
+
+@pytest.mark.parametrize("mode", list(CodecMode))
+def test_threads_change_no_sample(mode: CodecMode, body: str) -> None:
+    program = lower(KINDS["many steps"], mode)
+    assert np.array_equal(decoded(program, codes(5), 3), decoded(program, codes(5), 1))
+
+
+def test_a_copied_state_goes_on_alone(body: str) -> None:
+    decoder = NativeDecoder(lower(KINDS["wide heads"], CodecMode.BF16), 1)
+    state = decoder.new_state()
+    decoder.decode(codes(30), state)
+    twin = state.copy()
+    here = decoder.decode(codes(3, seed=2), state)
+    decoder.decode(codes(4, seed=3), state)
+    assert np.array_equal(decoder.decode(codes(3, seed=2), twin), here)
+    assert (state.n_frames, twin.n_frames) == (37, 33)
+
+
+def test_two_streams_do_not_meet(body: str) -> None:
+    decoder = NativeDecoder(lower(KINDS["many steps"], CodecMode.EXACT), 1)
+    first, second = decoder.new_state(), decoder.new_state()
+    heard = []
+    for frame in range(4):
+        heard.append(decoder.decode(codes(4)[frame : frame + 1], first))
+        decoder.decode(codes(1, seed=frame), second)
+    assert np.array_equal(np.concatenate(heard), decoder.decode(codes(4), decoder.new_state()))
+
+
+def test_the_output_is_limited_as_asked(body: str) -> None:
+    for is_tanh in (False, True):
+        layers = around(size=10)
+        layers[-1] = Output(numbers(10, 3, scale=5), 0.0, is_tanh)
+        wanted = codec_twin.decode(layers, codes(9))
+        assert np.abs(wanted).max() > 0.99
+        np.testing.assert_allclose(
+            decoded(lower(layers, CodecMode.EXACT), codes(9)), wanted, rtol=0, atol=2e-5
+        )
+
+
+def test_what_is_no_number_is_handed_on(body: str) -> None:
+    table = numbers(1, N_ENTRIES, 10, scale=1)
+    table[0, 4] = np.nan
+    layers: list[Layer] = [Lookup((table,)), *KINDS["wide heads"][1:]]
+    given = np.array([[0], [1], [4], [2]])
+    for mode in CodecMode:
+        samples = decoded(lower(layers, mode), given)
+        assert np.isfinite(samples[:2]).all()
+        assert np.isnan(samples[2:]).all()
+
+
+def test_huge_numbers_do_no_harm(body: str) -> None:
+    layers = around(
+        conv(40, 10), Snake(np.full(40, 1e30, np.float32), np.ones(40, np.float32)), size=40
+    )
+    assert decoded(lower(layers, CodecMode.BF16), codes(2)).shape == (2,)
+
+
+def test_a_closed_decoder_is_not_used(body: str) -> None:
+    decoder = NativeDecoder(lower(KINDS["lookup"], CodecMode.EXACT), 1)
+    decoder.close()
+    decoder.close()
+    with pytest.raises(AssertionError, match="closed"):
+        decoder.decode(codes(1), decoder.new_state())
+
+
+@pytest.mark.parametrize(
+    "wrong", [codes(2, n_codebooks=2), np.zeros(3, np.int64), np.full((1, 3), N_ENTRIES)]
+)
+def test_wrong_codes_move_nothing(wrong: NDArray[np.int64]) -> None:
+    decoder = NativeDecoder(lower(KINDS["lookup"], CodecMode.EXACT), 1)
+    state = decoder.new_state()
+    with pytest.raises(AssertionError, match="code"):
+        decoder.decode(wrong, state)
+    assert state.n_frames == 0
+
+
+def test_a_state_of_another_decoder_is_refused() -> None:
+    decoder = NativeDecoder(lower(KINDS["lookup"], CodecMode.EXACT), 1)
+    with pytest.raises(AssertionError, match="another decoder"):
+        decoder.decode(codes(1), NativeState(np.zeros(64, np.uint8)))
+
+
+@pytest.mark.parametrize(
+    ("index", "field", "value", "why"),
+    [
+        (0, "entries", 1 << 19, "outside the file"),
+        (0, "kind", 1, "starts with a lookup"),
+        (1, "weights", -64, "outside the file"),
+        (1, "weights", 8, "outside the file"),
+        (1, "weights", 1 << 40, "outside the file"),
+        (1, "in_channels", 33, "no whole tiles"),
+        (1, "in_channels", 32, "acts of another size"),
+        (1, "taps", 0, "a size is wrong"),
+        (1, "dilation", 1 << 30, "a size is wrong"),
+        (1, "adds", 1, "a stream of another size"),
+        (1, "reads_wide", 0, "reads acts otherwise"),
+        (1, "rate", 1 << 16, "no whole tiles"),
+        (3, "kind", 9, "no such kind"),
+        (3, "head_size", 16, "no whole tiles"),
+        (3, "kv_heads", 3, "do not divide"),
+        (3, "kv_heads", 1, "does not hold queries"),
+        (3, "window", 0, "a size is wrong"),
+        (3, "steps", 2, "works on frames"),
+        (4, "activation", 5, "no such activation"),
+        (5, "steps", 7, "other steps"),
+        (5, "activation", 1, "limited by tanh or clamp"),
+        (5, "bias", 1 << 20, "outside the file"),
+    ],
+)
+def test_a_damaged_program_is_refused(index: int, field: str, value: int, why: str) -> None:
+    program = lower(KINDS["wide heads"], CodecMode.BF16)
+    ops = program.ops.copy()
+    ops[index][field] = value
+    with pytest.raises(UnsupportedError, match=why):
+        NativeDecoder(Program(program.mode, ops, program.weights), 1)
+
+
+def test_cut_weights_are_refused() -> None:
+    program = lower(KINDS["residual"], CodecMode.BF16)
+    with pytest.raises(UnsupportedError, match="outside the file"):
+        NativeDecoder(Program(program.mode, program.ops, program.weights[:-64]), 1)
+
+
+@pytest.mark.parametrize(("frames", "n_threads"), [(0, 1), (65, 1), (1, 0), (1, 2000)])
+def test_sizes_of_the_call_are_checked(frames: int, n_threads: int) -> None:
+    program = lower(KINDS["lookup"], CodecMode.EXACT)
+    with pytest.raises(UnsupportedError, match="1 to"):
+        NativeDecoder(program, n_threads, frames)
