@@ -34,13 +34,11 @@ with Stopwatch() as IMPORTING, contextlib.redirect_stdout(sys.stderr):  # it pri
 class Upstream:
     """Upstream's loaded model, watched: when its talker is called, and what its codec takes."""
 
-    def __init__(self, asked: Task) -> None:
+    def __init__(self, asked: Task, number: torch.dtype) -> None:
         self._n_frames = asked.n_frames
         with Stopwatch() as self.loading:
             model = PACKAGE.Qwen3TTSModel.from_pretrained(
-                str(asked.folder),
-                device_map=asked.device,
-                dtype=torch.float32 if asked.device == "cpu" else torch.bfloat16,
+                str(asked.folder), device_map=asked.device, dtype=number
             )
         self._model = model
         clip = np.random.default_rng(SEED).normal(0, 0.1, CLIP_SAMPLES).astype(np.float32)
@@ -66,6 +64,7 @@ class Upstream:
             "codec_frame_cpu_s": self._decoding.cpu_s / self._n_frames,
             "first_audio_s": speaking.wall_s,
             "whole_s": speaking.wall_s,
+            "whole_cpu_s": speaking.cpu_s,
             "audio_sum": float(np.abs(waves[0]).sum()),
         }
 
@@ -79,7 +78,8 @@ def main() -> None:
     asked = task()
     torch.set_num_threads(asked.n_threads)
     with contextlib.redirect_stdout(sys.stderr):
-        upstream = Upstream(asked)
+        number = torch.float32 if asked.device == "cpu" else torch.bfloat16
+        upstream = Upstream(asked, number)
         if asked.by_turns:
             take_turns(upstream.speak)
             return

@@ -59,9 +59,9 @@ struct Arrays {
     }
 
     const uint16_t* table(int rows) {
-        const std::vector<float> numbers_drawn = numbers.draw(static_cast<size_t>(rows) * WIDTH, 0.5f);
+        const std::vector<float> drawn = numbers.draw(static_cast<size_t>(rows) * WIDTH, 0.5f);
         tables.push_back(std::make_unique<std::vector<uint16_t>>());
-        for (const float x : numbers_drawn) {
+        for (const float x : drawn) {
             uint32_t bits;
             std::memcpy(&bits, &x, sizeof bits);
             tables.back()->push_back(static_cast<uint16_t>(bits >> 16));

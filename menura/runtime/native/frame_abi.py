@@ -138,7 +138,7 @@ def functions() -> ctypes.CDLL:
 
 
 def address(array: NDArray[np.generic] | None) -> int | None:
-    """Where an array's numbers lie; None for null. Whoever passes it on keeps the array alive."""
+    """Where an array [n] of any shape lies; None for null. The caller keeps the array alive."""
     if array is None:
         return None
     assert array.flags.c_contiguous, "native code reads arrays without gaps"

@@ -56,7 +56,8 @@ LanguageModel::LanguageModel(const menura_model& model, const LmKernels& kernels
       inputs_(zeroed<float>(static_cast<int64_t>(MAX_TOKENS) * model.talker.hidden)),
       sums_(zeroed<float>(static_cast<int64_t>(MAX_ROWS) * model.talker.hidden)) {
     const Limits limits = limits_of(model);
-    space_ = workspace_for(model, limits.n_rows);
+    // Rows a multiple of 4096 bytes apart would share the same few places of the cache.
+    space_ = workspace_for(model, limits.n_rows + TILE_ROWS);
     for (int thread = 0; thread < n_threads; ++thread) {
         workers_.push_back(std::make_unique<Worker>(kernels, limits));
     }

@@ -60,7 +60,9 @@ std::string fault_of(const menura_model& model, int n_threads) {
     return "";
 }
 
-bool has_slot(const menura_lm& lm, int slot) { return slot >= 0 && slot < lm.model.sizes().n_slots; }
+bool has_slot(const menura_lm& lm, int slot) {
+    return slot >= 0 && slot < lm.model.sizes().n_slots;
+}
 
 // Whether a token may go there: right behind what the slot holds, or over it.
 bool can_place(menura_lm& lm, int slot, int64_t position, int64_t n_tokens) {
@@ -143,7 +145,8 @@ menura_lm* menura_lm_open(
     const std::string fault = fault_of(*model, n_threads);
     const LmKernels* kernels = kernels_of(chosen_body());
     if (!fault.empty() || kernels == nullptr) {
-        const char* words = fault.empty() ? "this CPU runs none of the library's bodies" : fault.c_str();
+        const char* words =
+            fault.empty() ? "this CPU runs none of the library's bodies" : fault.c_str();
         std::snprintf(error, static_cast<size_t>(error_bytes), "%s", words);
         return nullptr;
     }

@@ -10,10 +10,7 @@ namespace menura {
 namespace MENURA_BODY {
 namespace {
 
-#ifndef AH
-#define AH 1024
-#endif
-constexpr int64_t AHEAD_BYTES = AH;
+constexpr int64_t AHEAD_BYTES = 512;
 constexpr float PLANE_STEPS = 128.0f;  // of the low plane in one step of the high one
 
 void normalise(const float* x, const float* weight, float eps, int n, float* out) {
@@ -320,8 +317,8 @@ struct Int4Product {
     }
 };
 
-// The tiles are cut into R runs, and the i-th tiles of all runs are done together. So memory is read
-// in R streams that go on from tile to tile: a stream that starts anew waits for memory.
+// The tiles are cut into R runs, and the i-th tiles of all runs are done together. So memory is
+// read in R streams that go on from tile to tile: a stream that starts anew waits for memory.
 template <typename Product, int M>
 void multiply_block(
     const menura_matrix* matrix, int first, int last, const Block* block, float* out,

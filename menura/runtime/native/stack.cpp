@@ -20,7 +20,8 @@ constexpr int padded_rows(int n_rows) {
 }  // namespace
 
 void Limits::include(const menura_matrix& matrix) {
-    n_columns = std::max(n_columns, static_cast<int>(round_up(matrix.n_columns, SCALED_GROUPS * INT8_GROUP)));
+    const int64_t padded = round_up(matrix.n_columns, SCALED_GROUPS * INT8_GROUP);
+    n_columns = std::max(n_columns, static_cast<int>(padded));
     n_rows = std::max(n_rows, padded_rows(matrix.n_rows));
 }
 
@@ -62,7 +63,8 @@ Worker::Share Worker::share(int n, int step) const {
 Block Worker::block(int index) const {
     const int size = kernels.block_tokens;
     return {values_.get() + index * values_bytes_, scales_.get() + index * n_groups_,
-            sums_.get() + index * n_groups_, totals_.get(), std::min(size, n_tokens_ - index * size)};
+            sums_.get() + index * n_groups_, totals_.get(),
+            std::min(size, n_tokens_ - index * size)};
 }
 
 void Worker::prepare(int kind, const float* rows, int n_values, int64_t stride, int n_tokens) {
@@ -197,18 +199,23 @@ void Stack::attend(
     Worker& worker, Workspace& space, const Token* tokens, int n_tokens, int layer) const {
     const int n_queries = sizes_.n_heads / sizes_.n_kv_heads;
     const int query_values = n_queries * sizes_.head_dim;
+    const int64_t n_gathered = static_cast<int64_t>(query_values) * sizes_.n_kv_heads;
     const Worker::Share heads = worker.share(sizes_.n_kv_heads, 1);
     for (int head = heads.first; head < heads.last; ++head) {
         for (int t = 0; t < n_tokens; ++t) {
             place_keys(worker, space.products.get() + t * space.n_products, tokens[t], layer, head);
         }
         for (int t = 0; t < n_tokens; ++t) {
-            const Attention attention = {
-                space.products.get() + t * space.n_products + head * query_values,
-                space.gathered.get() + t * static_cast<int64_t>(query_values) * sizes_.n_kv_heads +
-                    head * query_values,
-                worker.scores(), tokens[t].cache->pages(), tokens[t].cache->head_offset(layer, head),
-                n_queries, tokens[t].position + 1, sizes_.head_dim};
+            Attention attention;
+            attention.queries =
+                space.products.get() + t * space.n_products + head * query_values;
+            attention.gathered = space.gathered.get() + t * n_gathered + head * query_values;
+            attention.scores = worker.scores();
+            attention.pages = tokens[t].cache->pages();
+            attention.head_offset = tokens[t].cache->head_offset(layer, head);
+            attention.n_queries = n_queries;
+            attention.n_positions = tokens[t].position + 1;
+            attention.head_dim = sizes_.head_dim;
             worker.kernels.attend(&attention);
         }
     }

@@ -1,0 +1,78 @@
+"""What the machine can do at most, measured in the same run as the sides.
+
+`python -m bench.qwen3_tts.peers.limits THREADS` prints it: the memory bandwidth of a plain reading
+loop (`limits.cpp`, built with the system's compiler; without one, of torch's sum), and torch's best
+matrix products of each number format.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import torch
+
+_SIZE = 2048
+_PASSES = 8
+_SUM_BYTES = 1 << 28
+# The compiler's own words for this CPU; a reading loop needs the widest loads.
+_FLAGS = ("-O3", "-march=native", "-std=c++17", "-pthread")
+
+
+def measured(n_threads: int) -> Mapping[str, float]:
+    """Gigabytes read, and billions of operations of matrix products, a second."""
+    torch.set_num_threads(n_threads)
+    return {
+        "read_gb_s": _reading_gb_s(n_threads),
+        "fp32_gflop_s": _product_gflop_s(torch.float32),
+        "bf16_gflop_s": _product_gflop_s(torch.bfloat16),
+        "int8_gop_s": _int8_gop_s(),
+    }
+
+
+def _reading_gb_s(n_threads: int) -> float:
+    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        block = torch.ones(_SUM_BYTES // 4)
+        return _SUM_BYTES / _best_s(block.sum) / 1e9
+    source = Path(__file__).with_suffix(".cpp")
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "limits"
+        subprocess.run([compiler, *_FLAGS, str(source), "-o", str(program)], check=True)
+        command = [str(program), str(n_threads)]
+        return float(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+
+
+def _product_gflop_s(number: torch.dtype) -> float:
+    matrix = torch.ones(_SIZE, _SIZE, dtype=number)
+    return 2 * _SIZE**3 / _best_s(lambda: matrix @ matrix) / 1e9
+
+
+def _int8_gop_s() -> float:
+    matrix = torch.ones(_SIZE, _SIZE, dtype=torch.int8)
+    return 2 * _SIZE**3 / _best_s(lambda: torch._int_mm(matrix, matrix)) / 1e9  # noqa: SLF001
+
+
+def _best_s(work: Callable[[], object]) -> float:
+    """Seconds of the fastest pass; the first one warms up."""
+    work()
+    best = float("inf")
+    for _ in range(_PASSES):
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def main() -> None:
+    """Measure with the threads that are named, and print."""
+    sys.stdout.write(json.dumps(measured(int(sys.argv[1]))) + "\n")
+
+
+if __name__ == "__main__":
+    main()
