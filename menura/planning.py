@@ -86,7 +86,7 @@ def _segments(
     segments = text_plan.segments(
         request.text,
         language=manner.language or (spec.languages[0] if len(spec.languages) == 1 else None),
-        max_s=spec.max_segment_s,
+        max_s=manner.options.longest_segment_s(spec.max_segment_s),
         pauses=pauses,
         split=request.split,
     )

@@ -3,7 +3,7 @@
 import warnings
 from time import perf_counter
 
-from menura import api, settings
+from menura import api, saving, settings
 from menura.api import TTS
 from menura.cli.audio_output import STDOUT, Sinks, chosen_target, opened
 from menura.cli.progress import Progress
@@ -39,7 +39,7 @@ def speak(flags: SayFlags) -> None:
     loaded = perf_counter()
     with _stream(tts, request_of(flags, text, voice)) as stream:
         warn_of(stream.applied)
-        tags = api.tags_of(stream.applied, mark=_marks(flags), title=title_of(text))
+        tags = saving.tags_of(stream.applied, mark=_marks(flags), title=title_of(text))
         with opened(target, tts.spec.sample_rate_hz, tags) as sinks:
             n_samples, first = _drain(stream, sinks, len(text), quiet=flags.quiet or flags.json)
     ended = perf_counter()

@@ -69,7 +69,9 @@ class EngineSpec:
 
     `alphabet`: the letters that the model reads, None for all. `native_speed`: the slowest and
     fastest pace that the model does itself; the rest is time-stretched. `max_segment_s`: the most
-    speech that the planner may put into one segment. `max_rows`: the rows that pay together.
+    speech that the planner may put into one segment, `max_segment_bytes` the most text in UTF-8.
+    `max_rows`: the rows that pay together. `segments_ahead`: how many segments of a request may be
+    under way before they are due; 0 where a row takes its time from the others.
     `fingerprint` names the weights that a voice belongs to; empty where there are no voices.
     """
 
@@ -87,7 +89,9 @@ class EngineSpec:
     alphabet: frozenset[str] | None = None
     native_speed: tuple[float, float] = (1.0, 1.0)
     max_segment_s: float = 25.0
+    max_segment_bytes: int | None = None
     max_rows: int = 1
+    segments_ahead: int = 4
     fingerprint: str = ""
     licence: str = ""
     output_licence: str = ""
@@ -168,7 +172,9 @@ class RowStep:
     """What one step gave for one row: samples [n], frames [T, Q] or [T, C], and how it ended.
 
     `finish` is None while the row goes on; with `FinishReason.ERROR`, `error` says why. With
-    `FinishReason.LENGTH`, `reason` may say in words which limit it was.
+    `FinishReason.LENGTH`, `reason` may say in words which limit it was. `done` is the share of the
+    row's work that is done, where it is known; `trimmed_s` the audio after the speech's end that
+    was left out.
     """
 
     row: int
@@ -177,6 +183,13 @@ class RowStep:
     finish: FinishReason | None = None
     error: MenuraError | None = None
     reason: str = ""
+    done: float | None = None
+    trimmed_s: float = 0.0
+
+    @property
+    def is_news(self) -> bool:
+        """Whether it only says how far the row is: nothing to be heard, and it goes on."""
+        return self.samples is None and self.frames is None and self.finish is None
 
 
 class NoiseSource(Protocol):
