@@ -219,11 +219,12 @@ def test_segments_that_go_on_know_the_one_before(tone: menura.TTS) -> None:
     assert len(texts) > 1
     n_frames = [2 * len(text.split()) for text in texts]
     before = [f"{text} {n}" for text, n in zip(texts, n_frames, strict=True)]
-    assert speech.applied["went_on_from"] == before[:-1]
+    expected = list(dict.fromkeys(before[:-1]))  # a list of applied names each entry once
+    assert speech.applied["went_on_from"] == expected
     stream = tone.stream(LONG, seed=1, continue_segments=True)
     samples = np.concatenate([chunk.samples for chunk in stream])
     assert np.array_equal(samples, speech.samples)
-    assert stream.applied["went_on_from"] == before[:-1]
+    assert stream.applied["went_on_from"] == expected
 
 
 def test_options_may_shorten_the_segments(tone: menura.TTS) -> None:
