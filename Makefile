@@ -8,7 +8,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 TEXT ?= Hello from Menura.
 CASE ?= cold_start
 PARITY := .venv-parity
-UPSTREAM := tests/parity/qwen3_tts
+UPSTREAM := tests/parity
 PARITY_FULL ?= 0
 export TEXT PARITY_FULL
 
@@ -46,8 +46,8 @@ parity: $(VENV)/dev.done $(PARITY)/parity.done  ## exact mode beside upstream's 
 gpu: $(VENV)/dev.done $(PARITY)/parity.done  ## what needs a CUDA device; skipped without one
 	$(PYTEST) -m gpu tests/parity tests/speed
 
-# Cases of Qwen3-TTS need torch, and upstream's environment beside ours.
-BENCH_NEEDS = $(if $(filter qwen3_tts%,$(CASE)),$(VENV)/dev.done $(PARITY)/parity.done)
+# Cases of these engines need torch, and upstream's environment beside ours.
+BENCH_NEEDS = $(if $(filter qwen3_tts% echo_tts%,$(CASE)),$(VENV)/dev.done $(PARITY)/parity.done)
 
 bench: $(VENV)/base.done $(BENCH_NEEDS)  ## measure CASE and print its table
 	$(BIN)/python -m bench.run $(CASE)

@@ -83,15 +83,27 @@ def plan(
 def _segments(
     request: SpeechRequest, manner: Manner, spec: EngineSpec, pauses: text_plan.Pauses
 ) -> tuple[text_plan.Segment, ...]:
+    longest_s = manner.options.longest_segment_s(spec.max_segment_s)
     segments = text_plan.segments(
         request.text,
         language=manner.language or (spec.languages[0] if len(spec.languages) == 1 else None),
-        max_s=manner.options.longest_segment_s(spec.max_segment_s),
+        max_s=longest_s,
+        max_bytes=_longest_bytes(spec, longest_s),
         pauses=pauses,
         split=request.split,
     )
     check_letters(request.text, spec)
     return tuple(segments)
+
+
+def _longest_bytes(spec: EngineSpec, longest_s: float) -> int | None:
+    """The most bytes of a segment's text; fewer where options shorten the segments.
+
+    A segment that goes on from another one is read with that one's words and a space before it.
+    """
+    if spec.max_segment_bytes is None or longest_s >= spec.max_segment_s:
+        return spec.max_segment_bytes
+    return int(spec.max_segment_bytes * longest_s / spec.max_segment_s) - 1
 
 
 def check_letters(text: str, spec: EngineSpec) -> None:

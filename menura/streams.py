@@ -74,6 +74,11 @@ class SpeechStream(Iterator[AudioChunk]):
         return self._take.finish
 
     @property
+    def expected_s(self) -> float:
+        """The expected duration of the whole speech in seconds; 0 where its words come later."""
+        return self._take.expected_s
+
+    @property
     def done(self) -> float:
         """The share of the work that is done, as far as the model tells it: from 0 to 1."""
         return self._take.done

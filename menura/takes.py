@@ -61,6 +61,11 @@ class Take:
         return FinishReason.LENGTH if FinishReason.LENGTH in reasons else FinishReason.STOP
 
     @property
+    def expected_s(self) -> float:
+        """The expected duration of the whole in seconds; 0 where the words come later."""
+        return self._plan.expected_s
+
+    @property
     def done(self) -> float:
         """The share of the work that is done, as far as the model tells it: from 0 to 1."""
         expected = [segment.expected_s for segment in self._plan.segments]

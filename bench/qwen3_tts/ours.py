@@ -14,12 +14,10 @@ from bench.qwen3_tts.stopwatch import (
     SEED,
     TEXT,
     Frames,
-    Stopwatch,
     Task,
-    take_turns,
     task,
-    tell,
 )
+from bench.stopwatch import Stopwatch, take_turns, tell
 
 with Stopwatch() as IMPORTING:
     import torch

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _SOON_S = 1.0
 _REDRAW_S = 0.1
 _WHAT_CHARACTERS = 40
+_PACE_S = 3600.0  # a single step may take minutes, and the pace is that of the whole
 
 
 class Progress:
@@ -70,6 +71,7 @@ def _bar(*, in_bytes: bool) -> "Bar":
         TextColumn("{task.fields[what]}", style="dim", markup=False),
         TimeRemainingColumn(),
         console=console_on("stderr"),
+        speed_estimate_period=30.0 if in_bytes else _PACE_S,
         transient=True,
         auto_refresh=False,
     )

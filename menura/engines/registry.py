@@ -18,6 +18,7 @@ BUILTIN = "builtin"
 _ENGINES = {
     BUILTIN: "menura.engines.builtin.engine:BuiltinEngine",
     "qwen3-tts": "menura.engines.qwen3_tts.engine:Qwen3TTSEngine",
+    "echo-tts": "menura.engines.echo_tts.engine:EchoTTSEngine",
 }
 _EXTRAS = {"torch": "torch", "safetensors": "torch", "tokenizers": "torch"}
 

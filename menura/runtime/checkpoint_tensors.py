@@ -3,12 +3,13 @@
 Modules are built on the meta device, so nothing is allocated before the headers are checked. A
 tensor that already has the wanted dtype and place stays where the file is mapped. Any other is read
 in blocks straight into its parameter, so that loading needs hardly more memory than the weights.
+What is stored as weight norm is folded into plain weights while it is read.
 """
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -19,8 +20,10 @@ from torch.overrides import TorchFunctionMode
 
 from menura.errors import ModelFilesError
 from menura.runtime.checkpoint import Header, TensorEntry, read_header, read_index
+from menura.runtime.tensor_names import Shape, Share, Source, WeightNorm, tensor_shapes
 
 _BLOCK_BYTES = 4 * 2**20
+_SHOWN_NAMES = 4
 _DTYPES = {"F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}
 
 
@@ -59,14 +62,14 @@ class Found:
     entry: TensorEntry
 
 
-def find_tensors(folder: Path) -> Mapping[str, Found]:
-    """Every tensor of `model.safetensors`, or of the shards that its index names.
+def find_tensors(folder: Path, stem: str = "model") -> Mapping[str, Found]:
+    """Every tensor of `{stem}.safetensors`, or of the shards that its index names.
 
     Raises: ModelFilesError: a file is missing or damaged, or the index and the shards disagree.
     """
-    index = folder / "model.safetensors.index.json"
+    index = folder / f"{stem}.safetensors.index.json"
     if not index.exists():
-        path = folder / "model.safetensors"
+        path = folder / f"{stem}.safetensors"
         return dict(_tensors(path, read_header(path)))
     shard_of = read_index(index)
     found: dict[str, Found] = {}
@@ -81,35 +84,42 @@ def find_tensors(folder: Path) -> Mapping[str, Found]:
     return found
 
 
+def check(
+    wanted: Mapping[str, Shape], tensors: Mapping[str, Found], unused: Collection[str]
+) -> None:
+    """Nothing, where the tensors are the wanted ones, each of its shape and made of numbers.
+
+    `unused`: tensors that may be in the files though no parameter takes them.
+
+    Raises: ModelFilesError: a tensor is missing, unknown, of another shape or of another dtype.
+    """
+    _check_names(wanted.keys(), tensors, unused)
+    for name, shape in wanted.items():
+        _check_entry(name, tensors[name], shape)
+
+
 def fill(
     parts: Mapping[str, nn.Module],
-    names: Mapping[str, str],
+    names: Mapping[str, Source],
     tensors: Mapping[str, Found],
     unused: Collection[str],
     device: torch.device,
     dtype: torch.dtype,
 ) -> None:
-    """Give every parameter of the parts its tensor, on a device and in a dtype.
+    """Give every parameter of the parts its numbers, on a device and in a dtype.
 
-    `names`: the tensor for each parameter, which is called `part.parameter`. `unused`: tensors
-    that may be in the files though no parameter takes them. The parts are put in evaluation mode.
+    `names`: what is stored for each parameter, which is called `part.parameter`. `unused`: as in
+    `check`. The parts are put in evaluation mode.
 
-    Raises: ModelFilesError: a tensor is missing, unknown, of another shape, or not made of numbers.
+    Raises: ModelFilesError: as `check`; a number is NaN or infinite.
     """
-    parameters = {
-        f"{part}.{name}": parameter
-        for part, module in parts.items()
-        for name, parameter in module.named_parameters()
-    }
-    assert parameters.keys() == names.keys(), parameters.keys() ^ names.keys()
-    _check_names(set(names.values()), tensors, unused)
-    for name, parameter in parameters.items():
-        _check_shape(names[name], tensors[names[name]], parameter)
-    files = _MappedFiles()
+    parameters = [f"{part}.{name}" for part, m in parts.items() for name, _ in m.named_parameters()]
+    assert names.keys() == set(parameters), names.keys() ^ set(parameters)
+    check(tensor_shapes(parts, names), tensors, unused)
+    reader = TensorReader(tensors, device, dtype)
     for name in parameters:
         part, _, path = name.partition(".")
-        published = names[name]
-        loaded = _load(published, tensors[published], files, device, dtype)
+        loaded = reader.read(names[name])
         owner, _, leaf = path.rpartition(".")
         setattr(parts[part].get_submodule(owner), leaf, nn.Parameter(loaded, requires_grad=False))
     for module in parts.values():
@@ -126,26 +136,33 @@ def _check_names(
 ) -> None:
     if missing := sorted(set(wanted) - tensors.keys()):
         raise ModelFilesError(
-            f"tensor {missing[0]!r} is missing from the model's files{_others(missing)}; "
-            "config.json asks for it."
+            f"{_place(tensors)}{_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing "
+            "and needed for what the model's configuration says."
         )
     if extra := sorted(tensors.keys() - set(wanted) - set(unused)):
-        path = tensors[extra[0]].path
         raise ModelFilesError(
-            f"{path}: tensor {extra[0]!r} belongs to no part of this model{_others(extra)}; "
-            "the file is not of the kind that config.json says."
+            f"{tensors[extra[0]].path}: {_listed(extra)} belong{'s' * (len(extra) == 1)} to no "
+            "part of this model; the file is not of the kind that its configuration says."
         )
 
 
-def _others(names: list[str]) -> str:
-    return f" (with {len(names) - 1} others)" if len(names) > 1 else ""
+def _place(tensors: Mapping[str, Found]) -> str:
+    return next((f"{found.path}: " for found in tensors.values()), "")
 
 
-def _check_shape(name: str, found: Found, parameter: Tensor) -> None:
-    if found.entry.shape != tuple(parameter.shape):
+def _listed(names: list[str]) -> str:
+    """The first names, and how many there are: `tensor 'a'`, `5 tensors ('a', 'b', 'c', ...)`."""
+    if len(names) == 1:
+        return f"tensor {names[0]!r}"
+    more = ", ..." if len(names) > _SHOWN_NAMES else ""
+    return f"{len(names)} tensors ({', '.join(map(repr, names[:_SHOWN_NAMES]))}{more})"
+
+
+def _check_entry(name: str, found: Found, shape: Shape) -> None:
+    if found.entry.shape != shape:
         raise ModelFilesError(
-            f"{found.path}: tensor {name!r} has the shape {list(found.entry.shape)}, and "
-            f"config.json asks for {list(parameter.shape)}."
+            f"{found.path}: tensor {name!r} has the shape {list(found.entry.shape)}, and the "
+            f"model's configuration asks for {list(shape)}."
         )
     if found.entry.dtype not in _DTYPES:
         known = ", ".join(_DTYPES)
@@ -175,20 +192,84 @@ class _MappedFiles:
         return self._open[path].get_tensor(name)
 
 
-def _load(
-    name: str, found: Found, files: _MappedFiles, device: torch.device, dtype: torch.dtype
-) -> Tensor:
-    if device.type == "cpu" and _DTYPES[found.entry.dtype] == dtype:
-        loaded = files.tensor(name, found.path)
-        is_sound = _is_finite(loaded)
-    else:
-        loaded = torch.empty(found.entry.shape, dtype=dtype, device=device)
-        is_sound = _read_into(loaded, found)
+class TensorReader:
+    """Reads tensors that were checked, for one device and dtype."""
+
+    def __init__(
+        self, tensors: Mapping[str, Found], device: torch.device, dtype: torch.dtype
+    ) -> None:
+        self._tensors = tensors
+        self._device = device
+        self._dtype = dtype
+        self._files = _MappedFiles()
+        self._directions = torch.empty(0)
+
+    def read(self, source: Source) -> Tensor:
+        """The parameter, [n] or [n, m] or more. Raises: ModelFilesError: a number is not finite."""
+        match source:
+            case WeightNorm():
+                return self._folded(source)
+            case Share():
+                return self._tensor(source.name, source)
+        return self._tensor(source, Share(source, 0, 1))
+
+    def _tensor(self, name: str, share: Share) -> Tensor:
+        whole = self._tensors[name]
+        found = _share_of(whole, share)
+        if self._device.type == "cpu" and _DTYPES[found.entry.dtype] == self._dtype:
+            n_rows = found.entry.shape[0] if found.entry.shape else 1
+            loaded = self._files.tensor(name, found.path)
+            if share.n > 1:
+                loaded = loaded[share.index * n_rows : (share.index + 1) * n_rows]
+            _check_sound(name, found, is_sound=_is_finite(loaded))
+            return loaded
+        loaded = torch.empty(found.entry.shape, dtype=self._dtype, device=self._device)
+        _check_sound(name, found, is_sound=_read_into(loaded, found))
+        return loaded
+
+    def _folded(self, source: WeightNorm) -> Tensor:
+        """The weight of a gain and a direction, computed in float32 as torch does it.
+
+        Both are read and not mapped: the pages of a mapped direction would stay in memory.
+        """
+        direction = self._room_for(self._tensors[source.direction].entry.shape)
+        gain = torch.empty(self._tensors[source.gain].entry.shape)
+        for name, half in ((source.direction, direction), (source.gain, gain)):
+            found = self._tensors[name]
+            _check_sound(name, found, is_sound=_read_into(half, found))
+        # The function behind torch.nn.utils.parametrizations.weight_norm, so that the bits agree.
+        weight: Tensor = torch._weight_norm(direction, gain, 0)
+        found = self._tensors[source.direction]
+        _check_sound(source.direction, found, is_sound=_is_finite(weight))
+        return weight.to(self._device, self._dtype)
+
+    def _room_for(self, shape: Shape) -> Tensor:
+        """Room [shape] for one direction, the same again and again.
+
+        Large tensors that come and go between others that stay would leave holes in the heap.
+        """
+        n_numbers = math.prod(shape)
+        if self._directions.numel() < n_numbers:
+            self._directions = torch.empty(n_numbers, dtype=torch.float32)
+        return self._directions[:n_numbers].view(shape)
+
+
+def _share_of(found: Found, share: Share) -> Found:
+    """The share's rows as a tensor of their own in the same file."""
+    if share.n == 1:
+        return found
+    n_rows, *others = found.entry.shape
+    n_bytes = found.entry.n_bytes // share.n
+    start = found.entry.start + share.index * n_bytes
+    shape = (n_rows // share.n, *others)
+    return replace(found, entry=TensorEntry(found.entry.dtype, shape, start, start + n_bytes))
+
+
+def _check_sound(name: str, found: Found, *, is_sound: bool) -> None:
     if not is_sound:
         raise ModelFilesError(
             f"{found.path}: tensor {name!r} holds NaN or infinity; the file is damaged."
         )
-    return loaded
 
 
 def _read_into(target: Tensor, found: Found) -> bool:

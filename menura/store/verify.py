@@ -146,9 +146,11 @@ def _subjects(found: Located) -> Iterator[_Subject]:
         if path is not None:
             expected = repos[0].files[0] if repos else PACKAGED_FILE
             yield _Subject(path.parent, replace(expected, name=path.name))
-    for copy in found.copies:
-        if copy is None:
-            continue
+    copies = [copy for copy in found.copies if copy is not None]
+    for copy in copies:
+        within = [
+            c.folder for c in copies if c is not copy and c.folder.is_relative_to(copy.folder)
+        ]
         record = copy.hub and read_record(copy.hub, copy.repo.hub_id, copy.revision)
         recorded = record.files if record else {}
         expected_files = {file.name: file for file in copy.repo.files}
@@ -156,6 +158,7 @@ def _subjects(found: Located) -> Iterator[_Subject]:
             path.relative_to(copy.folder).as_posix()
             for ending in (".safetensors", INDEX_ENDING)
             for path in copy.folder.rglob(f"*{ending}")
+            if not any(path.is_relative_to(folder) for folder in within)
         }
         sharded = {name.removesuffix(".index.json") for name in weights} - weights
         for name in sorted((expected_files.keys() - sharded) | recorded.keys() | weights):

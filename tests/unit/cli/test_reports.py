@@ -1,6 +1,6 @@
 import pytest
 
-from menura.cli.reports import limits_of, warnings_of
+from menura.cli.reports import limits_of, warn_of, warnings_of
 from menura.speech import FinishReason, SegmentReport
 
 
@@ -15,6 +15,13 @@ from menura.speech import FinishReason, SegmentReport
         ),
         ({"read_without_accent": ["ő", "ế"]}, ["read without their accents: ő ế"]),
         ({"settings_not_heeded": {"device": "no"}}, ["the setting device is not heeded: no"]),
+        (
+            {"without_effect": ["cfg_scale_speaker: no voice"], "not_continued": ["'A.': long"]},
+            [
+                "without effect: cfg_scale_speaker: no voice",
+                "not gone on from the segment before: 'A.': long",
+            ],
+        ),
     ],
 )
 def test_what_is_not_done_as_asked_is_told(applied: dict[str, object], lines: list[str]) -> None:
@@ -57,3 +64,11 @@ def test_an_end_at_a_limit_is_told(ends: list[tuple[str, str]], lines: list[str]
         SegmentReport("", 0, 0, 0, 0, 1, FinishReason(finish), reason) for finish, reason in ends
     ]
     assert limits_of(segments) == lines
+
+
+def test_what_was_told_before_is_not_told_again(capsys: pytest.CaptureFixture[str]) -> None:
+    early = {"ignored": {"language": "not spoken"}}
+    told = warn_of(early)
+    assert capsys.readouterr().err == "note: ignored language: not spoken\n"
+    warn_of(early | {"read_without_accent": ["ő"]}, told)
+    assert capsys.readouterr().err == "note: read without their accents: ő\n"
