@@ -40,7 +40,7 @@ class Ours:
                 asked.model,
                 autoencoder=asked.codec,
                 device="cpu",
-                precision={"fp32": "exact", "bf16": "bf16"}[asked.dtype],
+                precision={"fp32": "auto"}.get(asked.dtype, asked.dtype),
                 threads=asked.n_threads,
             )
         engine = self._tts.engine

@@ -43,7 +43,7 @@ OPTIONS: dict[str, float | None] = {
 class Task:
     """What a side is to do, with which checkpoint, number format and threads.
 
-    `what`: `speak` a text in a window of so many frames, use the `codec` alone, or encode a
+    `dtype`: bf16, fp32, or (ours: in exact mode, too) exact. `what`: `speak` a text in a window of so many frames, use the `codec` alone, or encode a
     reference of so many seconds (`reference`). `by_turns`: once for each line of the input.
     """
 
@@ -74,7 +74,7 @@ def task() -> Task:
     parser = argparse.ArgumentParser()
     parser.add_argument("root", type=Path)
     parser.add_argument("what", choices=("speak", "codec", "reference"))
-    parser.add_argument("--dtype", choices=("bf16", "fp32"), default="fp32")
+    parser.add_argument("--dtype", choices=("bf16", "fp32", "exact"), default="fp32")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--frames", type=int, default=640)
     parser.add_argument("--text", choices=sorted(TEXTS), default="5s")

@@ -38,7 +38,7 @@ class Upstream:
     def __init__(self, asked: Task) -> None:
         self._asked = asked
         with Stopwatch() as self.loading:
-            kind = {"fp32": torch.float32, "bf16": torch.bfloat16}[asked.dtype]
+            kind = torch.bfloat16 if asked.dtype == "bf16" else torch.float32
             self._loaded = load(asked.root, kind, with_blockwise=False)
         self._speech = self._loaded.package.inference
         self._steps = Steps()

@@ -41,7 +41,7 @@ class ConvMemory:
 
 
 def pieces_of(x: Tensor, n_steps: int) -> list[Tensor]:
-    """The pieces [..., n_steps] of x [..., T] one after another; the last one may be shorter."""
+    """The pieces [B, C, n_steps] of x [B, C, T], or of x [B, T]; the last one may be shorter."""
     return [x[..., first : first + n_steps] for first in range(0, x.shape[-1], n_steps)]
 
 

@@ -45,6 +45,12 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
+@pytest.fixture
+def without_echo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation that has no engine for one of the known models."""
+    monkeypatch.delitem(registry._ENGINES, "echo-tts")
+
+
 def test_all_known_models_are_listed() -> None:
     ran = run("models", "list")
     rows = ran.out.partition("\n\n")[0].splitlines()[1:]
@@ -80,6 +86,7 @@ def test_the_path_of_what_is_here_and_of_what_is_not() -> None:
     assert "menura models pull qwen3-tts-0.6b-base" in ran.stderr
 
 
+@pytest.mark.usefixtures("without_echo")
 def test_licence_and_size_are_told_before_a_pull(hub: list[str]) -> None:
     ran = run("models", "pull", "echo-tts-base", "--revision", "v1")
     assert hub == ["echo-tts-base huggingface v1"]
@@ -326,6 +333,7 @@ def test_the_examples_need_no_engine_that_is_not_here() -> None:
         assert [name for name in lacking if name in page] == []
 
 
+@pytest.mark.usefixtures("without_echo")
 def test_models_without_an_engine_say_so() -> None:
     page = run("models", "list").out
     assert "\necho-tts-base *  " in page

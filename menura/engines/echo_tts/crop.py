@@ -50,8 +50,8 @@ def n_certain(canvas: FloatArray) -> int:
     A stretch that begins in the canvas and goes on after it is as flat as can be if all that is to
     come equals its mean. If even that is not flat, no stretch begins there.
     """
-    n_frames, n_channels = canvas.shape
-    n_values = FLAT_FRAMES * n_channels
+    n_frames = len(canvas)
+    n_values = FLAT_FRAMES * canvas.shape[1]
     for first in range(max(n_frames - FLAT_FRAMES + 1, 0), n_frames):
         here = canvas[first:].astype(np.float64)
         least = np.square(here - here.mean()).sum() / (n_values - 1)

@@ -65,7 +65,7 @@ class Packing:
     rotation: PairRotation
 
     def by_lane(self, x: Tensor) -> tuple[Tensor, ...]:
-        """The positions [..., T, D] of every lane, of all positions [..., N, D]."""
+        """Every lane's part of something packed: [T, D] of [N, D], or [H, T, d] of [H, N, d]."""
         return torch.split(x, [len(lane.latents) for lane in self.lanes], dim=-2)
 
     def by_time(self, x: Tensor) -> Iterator[tuple[StepModulation, Tensor]]:

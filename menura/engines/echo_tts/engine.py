@@ -22,6 +22,7 @@ from menura.engines.contract import (
     VoicePrompt,
 )
 from menura.engines.echo_tts import tensor_shapes, tiny, weights
+from menura.engines.echo_tts.accelerate import accelerate
 from menura.engines.echo_tts.autoencoder import Autoencoder
 from menura.engines.echo_tts.config_files import (
     AUTOENCODER_FOLDER,
@@ -66,6 +67,7 @@ class EchoTTSEngine:
             parts.encoder, parts.quantizer, parts.decoder, self.config.autoencoder
         )
         self.dit = parts.dit
+        self._linear = accelerate(parts.dit, is_exact=is_exact)
         self._parts = parts
         self._is_exact = is_exact
         self._dtype = dtype
@@ -155,6 +157,7 @@ class EchoTTSEngine:
             "device": str(self._device),
             "precision": EXACT if self._is_exact else str(self._dtype).removeprefix("torch."),
             "threads": torch.get_num_threads(),
+            "linear": self._linear,
             "row_tolerance": ROW_TOLERANCE,
             "autoencoder_fingerprint": self._autoencoder_fingerprint,
         }
@@ -179,6 +182,7 @@ class EchoTTSEngine:
         prompt = build(text, manner, self._running)
         if prompt.settings.block_sizes is not None:
             self._parts.load_blockwise()
+            accelerate(self.dit, is_exact=self._is_exact)
         return prompt
 
     def noise(self, seed: int) -> NoiseSource:

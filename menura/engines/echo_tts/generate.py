@@ -21,9 +21,8 @@ from menura.engines.echo_tts.guidance import Guidance, Rescale, View, guided, re
 from menura.engines.echo_tts.schedule import Schedule, Schedules
 from menura.engines.echo_tts.speaker_scale import SpeakerContext, SpeakerScale
 from menura.errors import NumericsError
+from menura.runtime.torch_noise import LATENTS
 from menura.speech import FloatArray
-
-NOISE = "latents"
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class _Block:
 
     @property
     def times(self) -> tuple[Tensor, Tensor]:
-        """The times float32 [] at which the next step begins and ends."""
+        """When the next step begins and ends: two of the schedule's times [n + 1]."""
         return self.schedule.times[self.step], self.schedule.times[self.step + 1]
 
     @property
@@ -176,7 +175,7 @@ class SamplerRow:
     def _next_block(self) -> _Block:
         size, schedule = self._to_come.pop(0)
         self._speaker.enter_block()
-        noise = torch.as_tensor(self._noise.draw(NOISE, (1, size, self._dit.config.latent_size)))
+        noise = torch.as_tensor(self._noise.draw(LATENTS, (1, size, self._dit.config.latent_size)))
         latents = noise[0].to(self._dit.device)
         if self._settings.truncation_factor is not None:
             latents = latents * self._settings.truncation_factor

@@ -46,7 +46,7 @@ class Guidance:
     joint: bool = False
 
     def is_on(self, t: Tensor) -> bool:
-        """Whether a step at this time float32 [] is guided."""
+        """Whether a step that begins at `t`, one of the schedule's times [n + 1], is guided."""
         return bool(t >= self.min_t) and bool(t <= self.max_t)
 
     def strengths(self, *, has_speaker: bool) -> dict[View, float]:
@@ -83,7 +83,7 @@ def guided(seeing: Tensor, others: Sequence[Tensor], strengths: Sequence[float])
 
 
 def rescaled(velocity: Tensor, latents: Tensor, t: Tensor, rescale: Rescale) -> Tensor:
-    """The velocity [T, C] of latents [T, C] at a time [] below 1, rescaled."""
+    """The velocity [T, C] of latents [T, C] at a time below 1, rescaled."""
     noise_ratio = (1 - t) ** 2 / t**2
     wide = noise_ratio * rescale.sigma**2
     ratio = (wide + 1) / (wide / rescale.k + 1)

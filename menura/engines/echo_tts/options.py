@@ -114,7 +114,6 @@ class EchoOptions(Options):
         options = super().parse(given)
         filled = options.filled()
         _check_guidance(filled)
-        _check_rescaling(filled)
         _check_forcing(filled)
         _check_length(filled)
         _check_blocks(filled)
@@ -141,11 +140,6 @@ def _check_guidance(options: EchoOptions) -> None:
             "cfg_min_t at most cfg_max_t; to switch guidance off, give the scales 0.",
             param="cfg_min_t",
         )
-
-
-def _check_rescaling(options: EchoOptions) -> None:
-    _check_pair(options, "rescale_k", "rescale_sigma", "the rescaling needs both")
-    _check_pair(options, "rescale_sigma", "rescale_k", "the rescaling needs both")
 
 
 def _check_forcing(options: EchoOptions) -> None:

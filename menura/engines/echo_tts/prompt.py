@@ -25,7 +25,6 @@ from menura.speech import FloatArray, Manner, Spoken
 from menura.text.duration import expected_seconds
 
 LATENTS = "latents"  # the array of a VoicePrompt
-_SPEAKER_OPTIONS = ("cfg_scale_speaker",)
 
 
 @dataclass(frozen=True)
@@ -74,9 +73,11 @@ def build(text: str, manner: Manner, running: Running) -> EchoPrompt:
     )
     return EchoPrompt(
         text=text,
-        applied=_applied(given, window, has_voice=speaker is not None)
-        | note
-        | _rushed(text, window, running.rate),
+        applied={
+            **_applied(given, window, has_voice=speaker is not None),
+            **_rushed(text, window, running.rate),
+            **note,
+        },
         ids=_ids(read, options, running.tokenizer),
         speaker=speaker,
         continuation=continuation,
@@ -194,7 +195,7 @@ def _rushed(text: str, window: Window, rate: Rate) -> Mapping[str, object]:
     return {"rushed": [remark]}
 
 
-def _applied(given: EchoOptions, window: Window, *, has_voice: bool) -> dict[str, object]:
+def _applied(given: EchoOptions, window: Window, *, has_voice: bool) -> Mapping[str, object]:
     """What is really used, the options filled; what was asked for in vain is named."""
     used = asdict(given.filled()) | {
         "length": window.length,
@@ -208,7 +209,19 @@ def _applied(given: EchoOptions, window: Window, *, has_voice: bool) -> dict[str
         "length": window.length or "blocks",
         "sequence_length": window.n_frames,
     }
-    idle = [name for name in _SPEAKER_OPTIONS if getattr(given, name) is not None]
-    if idle and not has_voice:
-        applied["without_effect"] = [f"{name}: no voice is given" for name in idle]
+    if idle := _without_effect(given, has_voice=has_voice):
+        applied["without_effect"] = idle
     return applied
+
+
+def _without_effect(given: EchoOptions, *, has_voice: bool) -> list[str]:
+    """The options that were given and do nothing, each with the reason."""
+    idle = []
+    if given.cfg_scale_speaker is not None and not has_voice:
+        idle.append("cfg_scale_speaker: no voice is given")
+    filled = given.filled()
+    # parity: one of the two rescaling numbers alone does nothing
+    for name, other in (("rescale_k", "rescale_sigma"), ("rescale_sigma", "rescale_k")):
+        if getattr(filled, name) is not None and getattr(filled, other) is None:
+            idle.append(f"{name}: {other} is not given")
+    return idle

@@ -43,7 +43,7 @@ class SpeakerContext:
             self._force(self._scale, self._n_times + 1 if self._scale.compounds else 1)
 
     def leave(self, t: Tensor, t_next: Tensor) -> None:
-        """Take the scale back if the step from time t [] to t_next [] goes below `min_t`."""
+        """Take the scale back if the step between two of the times [n + 1] goes below `min_t`."""
         if self._scale is not None and t >= self._scale.min_t > t_next:
             self._force(self._scale, self._n_times - 1)
 

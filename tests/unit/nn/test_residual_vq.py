@@ -105,8 +105,9 @@ def test_the_code_is_the_entry_of_the_same_direction_whatever_its_length() -> No
     with torch.no_grad():
         made.in_proj.weight.copy_(torch.eye(2)[:, :, None])
         made.out_proj.weight.copy_(2 * torch.eye(2)[:, :, None])
-        made.in_proj.bias.zero_()
-        made.out_proj.bias.fill_(1.0)
+        for projection, bias in ((made.in_proj, 0.0), (made.out_proj, 1.0)):
+            assert projection.bias is not None
+            projection.bias.fill_(bias)
         made.codebook.weight.copy_(torch.tensor([[5.0, 5.0], [0.0, 0.1], [1.0, 0.0]]))
     codes, quantized = made.encode(torch.tensor([[[0.2, 3.0, 4.0], [9.0, 0.3, 4.0]]]))
     assert codes.tolist() == [[1, 2, 0]]

@@ -4,10 +4,12 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TypedDict
 
 import av
 import numpy as np
 import pytest
+from torch import nn
 
 import menura
 from menura.engines import registry
@@ -15,12 +17,21 @@ from menura.engines.contract import Capability, Delivery, LoadArguments
 from menura.engines.echo_tts import tiny
 from menura.engines.echo_tts.engine import EchoTTSEngine
 from menura.errors import InvalidValueError, MenuraError, ModelFilesError, UnsupportedError
+from menura.runtime.onednn import OneDnnLinear, is_available
 from menura.speech import FinishReason, FloatArray, SpeechRequest, validate
 
 Loader = Callable[..., menura.TTS]
 RATE_HZ = 44_100
 FRAME = 2048
-QUICK = {"num_steps": 3}
+
+
+class Quick(TypedDict):
+    """An option that keeps the tests short."""
+
+    num_steps: int
+
+
+QUICK: Quick = {"num_steps": 3}
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +65,7 @@ def test_the_spec_says_what_it_is(load: Loader) -> None:
     assert spec.speaks_without_voice
     assert spec.max_segment_s == 25.0
     assert spec.max_segment_bytes == 762
+    assert (spec.max_rows, spec.segments_ahead) == (4, 0)
     assert spec.licence == spec.output_licence == "CC-BY-NC-SA-4.0"
     assert spec.sample_rate_hz == RATE_HZ
 
@@ -151,6 +163,25 @@ def test_how_it_runs_is_reported(load: Loader, precision: str) -> None:
     assert speech.applied["device"] == "cpu"
     assert speech.applied["row_tolerance"] == 1e-5
     assert speech.applied["guidance"] == "independent"
+    assert speech.applied["linear"] == (
+        "onednn" if precision == "fp32" and is_available() else "torch"
+    )
+
+
+@pytest.mark.skipif(not is_available(), reason="this torch has no oneDNN")
+def test_what_is_faster_makes_the_same_latents(load: Loader) -> None:
+    options = {"num_steps": 6, "block_sizes": "8,16"}
+    request = SpeechRequest("Hello there.", seed=4, options=options)
+    [plain], [quick] = (load(name).speak_many([request]) for name in ("exact", "auto"))
+    assert (plain.applied["linear"], quick.applied["linear"]) == ("torch", "onednn")
+    blockwise = engine_of(load("auto")).dit.blockwise
+    assert blockwise is not None
+    kinds = {type(part) for part in blockwise.modules() if isinstance(part, nn.Linear)}
+    assert kinds == {OneDnnLinear}
+    assert plain.frames is not None
+    assert quick.frames is not None
+    distance = np.linalg.norm(quick.frames - plain.frames)
+    assert 0 < distance <= 1e-5 * np.linalg.norm(plain.frames)
 
 
 def test_a_voice_changes_the_speech_and_belongs_to_its_weights(load: Loader) -> None:
@@ -187,10 +218,11 @@ def test_blocks_are_refused_by_a_checkpoint_without_their_tensors(
 ) -> None:
     tts = load("fp32")
     monkeypatch.setattr(type(engine_of(tts)._parts), "has_blockwise", False)
-    for name, value in (("block_sizes", "8,8"), ("continue_segments", True)):
-        with pytest.raises(UnsupportedError, match=f"{name} needs") as caught:
-            tts.speak("Hello.", **{name: value}, **QUICK)
-        assert caught.value.param == name
+    with pytest.raises(UnsupportedError, match="block_sizes needs"):
+        tts.speak("Hello.", block_sizes="8,8")
+    with pytest.raises(UnsupportedError, match="continue_segments needs") as caught:
+        tts.speak("Hello.", continue_segments=True)
+    assert caught.value.param == "continue_segments"
 
 
 def test_nothing_of_the_blocks_is_loaded_unless_asked(checkpoint: Path) -> None:
@@ -225,7 +257,7 @@ class NoNumbers:
 def test_numbers_that_are_not_numbers_fail_their_row_only(load: Loader) -> None:
     tts = load()
     engine = engine_of(tts)
-    manner = validate(SpeechRequest("Hello.", options=QUICK), tts.spec)
+    manner = validate(SpeechRequest("Hello.", options={**QUICK}), tts.spec)
     decoder = engine.decoder(2)
     decoder.admit(0, engine.build_prompt("Hello.", manner), NoNumbers(), Delivery())
     decoder.admit(1, engine.build_prompt("Hello.", manner), engine.noise(3), Delivery())
@@ -233,6 +265,7 @@ def test_numbers_that_are_not_numbers_fail_their_row_only(load: Loader) -> None:
     assert [step.finish for step in first] == [FinishReason.ERROR, None]
     assert first[0].error is not None
     assert first[0].error.code == "numerics"
+    assert decoder.live == 1
     steps = first
     while decoder.live:
         steps = decoder.step()
@@ -268,9 +301,7 @@ def test_rows_at_different_times_are_each_the_row_alone(load: Loader) -> None:
             if step.finish is not None:
                 decoder.release(step.row)
     for row, request in enumerate(requests):
-        alone = tts.speak(
-            request.text, voice=request.voice, seed=row, split=False, **request.options
-        ).frames
-        assert alone is not None
+        [alone] = tts.speak_many([replace(request, seed=row)])
+        assert alone.frames is not None
         together = np.concatenate(frames[row])
-        assert np.linalg.norm(together - alone) <= 1e-5 * np.linalg.norm(alone)
+        assert np.linalg.norm(together - alone.frames) <= 1e-5 * np.linalg.norm(alone.frames)

@@ -5,7 +5,7 @@ noise: each test says by the noise what the model "made".
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 import pytest
@@ -23,7 +23,21 @@ if TYPE_CHECKING:
 FRAME = 2048
 FRAME_S = FRAME / 44_100
 TEXT = "Hello."
-QUICK = {"num_steps": 2}
+
+
+class Given(TypedDict, total=False):
+    """The options that the tests use."""
+
+    num_steps: int
+    sequence_length: int
+    block_sizes: str
+    first_chunk_frames: int
+    chunk_frames: int
+
+
+QUICK: Given = {"num_steps": 2}
+WINDOW: Given = {"num_steps": 2, "sequence_length": 44}
+BLOCKS: Given = {"num_steps": 2, "block_sizes": "12,16,16"}
 
 
 def speech(n_frames: int, seed: int = 0) -> FloatArray:
@@ -86,15 +100,15 @@ def follow(monkeypatch: pytest.MonkeyPatch, loaded: menura.TTS, *latents: FloatA
     monkeypatch.setattr(loaded.engine, "noise", lambda seed: Script(script))
 
 
-def speak(loaded: menura.TTS, **options: object) -> menura.Speech:
+def speak(loaded: menura.TTS, **options: Unpack[Given]) -> menura.Speech:
     return loaded.speak(TEXT, seed=1, **(QUICK | options))
 
 
 def steps_of(
-    loaded: menura.TTS, delivery: Delivery, latents: FloatArray, **options: object
+    loaded: menura.TTS, delivery: Delivery, latents: FloatArray, **options: Unpack[Given]
 ) -> Iterator[RowStep]:
     """The steps of one row that makes these latents."""
-    manner = validate(SpeechRequest(TEXT, options=QUICK | options), loaded.spec)
+    manner = validate(SpeechRequest(TEXT, options={**QUICK, **options}), loaded.spec)
     decoder = loaded.engine.decoder(1)
     prompt = loaded.engine.build_prompt(TEXT, manner)
     decoder.admit(0, prompt, Script(latents), delivery)
@@ -154,9 +168,9 @@ def test_a_stream_gives_pieces_as_the_options_say(
     tts: menura.TTS, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     follow(monkeypatch, tts, speech(30), flat(14))
-    options = {"sequence_length": 44, "first_chunk_frames": 2, "chunk_frames": 12}
+    options: Given = {**WINDOW, "first_chunk_frames": 2, "chunk_frames": 12}
     whole = speak(tts, **options)
-    chunks = list(tts.stream(TEXT, seed=1, **QUICK, **options))
+    chunks = list(tts.stream(TEXT, seed=1, **options))
     assert [len(chunk.samples) // FRAME for chunk in chunks] == [2, 12, 12, 4]
     assert close(np.concatenate([chunk.samples for chunk in chunks]), whole.samples)
 
@@ -165,9 +179,9 @@ def test_in_auto_streamed_and_whole_audio_are_the_same_samples(
     auto: menura.TTS, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     follow(monkeypatch, auto, speech(30), flat(14))
-    for options in ({"sequence_length": 44}, {"block_sizes": "12,16,16"}):
+    for options in (WINDOW, BLOCKS):
         whole = speak(auto, **options)
-        chunks = list(auto.stream(TEXT, seed=1, **QUICK, **options))
+        chunks = list(auto.stream(TEXT, seed=1, **options))
         assert np.array_equal(np.concatenate([c.samples for c in chunks]), whole.samples)
 
 

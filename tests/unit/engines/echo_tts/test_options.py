@@ -82,8 +82,6 @@ def test_blocks_are_read_from_a_command_line_and_from_lists() -> None:
         ({"speaker_kv_scale": 1.5}, "speaker_kv_scale=1.5 needs speaker_kv_min_t"),
         ({"speaker_kv_min_t": 0.9}, "speaker_kv_min_t=0.9 needs speaker_kv_scale"),
         ({"speaker_kv_max_layers": 4}, "speaker_kv_max_layers=4 needs speaker_kv_scale"),
-        ({"rescale_k": 1.2}, "rescale_k=1.2 needs rescale_sigma"),
-        ({"rescale_sigma": 3.0}, "rescale_sigma=3 needs rescale_k"),
         ({"block_steps": "8,15"}, "block_steps=8,15 needs block_sizes"),
         ({"block_sizes": "32,128", "block_steps": "8"}, "block_steps=8 has 1 entries and .* has 2"),
         ({"block_sizes": "32", "sequence_length": 64}, "sequence_length=64 and block_sizes=32"),

@@ -83,6 +83,21 @@ def test_what_has_no_effect_without_a_voice_is_told_where_it_was_asked_for() -> 
     assert "without_effect" not in prompt(given={"cfg_scale_speaker": 5}, voice=VOICE).applied
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"rescale_k": 1.2}, ["rescale_k: rescale_sigma is not given"]),
+        ({"rescale_sigma": 3.0}, ["rescale_sigma: rescale_k is not given"]),
+    ],
+)
+def test_half_of_a_rescaling_does_nothing_and_is_told(
+    given: dict[str, object], said: list[str]
+) -> None:
+    half = prompt(given=given)
+    assert half.settings.rescale is None
+    assert half.applied["without_effect"] == said
+
+
 def test_applied_holds_every_option_as_it_is_used() -> None:
     applied = prompt(given={"length": "auto", "num_steps": 8, "guidance": "joint"}).applied
     options = applied["options"]

@@ -36,7 +36,8 @@ ENCODER = EchoVoiceEncoder(AUTOENCODER, PROJECTION, "name of the weights", is_ex
 
 def clip(n_samples: int, peak: float = 0.5) -> FloatArray:
     noise = np.random.default_rng(n_samples).uniform(-1, 1, n_samples)
-    return (noise * peak / np.abs(noise).max(initial=1e-9)).astype(np.float32)
+    scaled: FloatArray = (noise * peak / np.abs(noise).max(initial=1e-9)).astype(np.float32)
+    return scaled
 
 
 @pytest.mark.parametrize("mode", ["auto", "latents"])

@@ -25,7 +25,8 @@ def densely(module: WindowedTransformer, x: Tensor) -> Tensor:
     positions = torch.arange(x.shape[-1])
     behind = positions[:, None] - positions[None, :]
     mask = (behind >= 0) & (behind < module.window)
-    return module.stack(x.transpose(1, 2), positions[None], mask[None, None]).transpose(1, 2)
+    hidden: Tensor = module.stack(x.transpose(1, 2), positions[None], mask[None, None])
+    return hidden.transpose(1, 2)
 
 
 @torch.no_grad()

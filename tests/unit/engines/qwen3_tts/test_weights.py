@@ -146,7 +146,9 @@ def test_weights_of_another_variant_are_refused(tmp_path: Path) -> None:
     folder = write(tmp_path / "custom", Tiny("custom_voice"))
     other = write(tmp_path / "base", Tiny("base"))
     (folder / MODEL).write_bytes((other / MODEL).read_bytes())
-    with pytest.raises(ModelFilesError, match=r"76 tensors \('speaker_encoder\..* belong to no part"):
+    with pytest.raises(
+        ModelFilesError, match=r"76 tensors \('speaker_encoder\..* belong to no part"
+    ):
         weights.load(folder, read_config(folder), CPU, torch.float32)
 
 
