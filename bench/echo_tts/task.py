@@ -43,8 +43,9 @@ OPTIONS: dict[str, float | None] = {
 class Task:
     """What a side is to do, with which checkpoint, number format and threads.
 
-    `dtype`: bf16, fp32, or (ours: in exact mode, too) exact. `what`: `speak` a text in a window of so many frames, use the `codec` alone, or encode a
-    reference of so many seconds (`reference`). `by_turns`: once for each line of the input.
+    `dtype`: bf16, fp32, or exact (float32, and on our side exact mode). `what`: `speak` a text in a
+    window of so many frames, use the `codec` alone, or encode a reference of so many seconds
+    (`reference`). `by_turns`: once for each line of the input.
     """
 
     root: Path
