@@ -17,7 +17,7 @@ from menura.nn.codec_blocks import KERNEL, UpsamplingBlock
 from menura.nn.snake import Snake
 
 # A block's output is made in tiles of so many values, so that it stays in the processor's cache.
-TILE_VALUES = 3 * 2**18
+TILE_VALUES = 2**21
 
 
 class AutoencoderDecoder(nn.Module):
