@@ -313,7 +313,7 @@ class TTS:
         if _goes_on(planned):
             manner = replace(manner, before=take.before)
         prompt = self.engine.build_prompt(text, manner)
-        take.note(prompt.applied)
+        take.prepare(prompt)
         return prompt
 
 

@@ -108,7 +108,14 @@ def path(name_or_folder: str | os.PathLike[str]) -> tuple[Path, ...]:
     Raises: ModelNotFoundError: it is not here, or not whole.
     """
     found = resolve(name_or_folder)
-    return found.folders or show(name_or_folder).paths
+    shown = show(name_or_folder)
+    if shown.known is not None and shown.missing:
+        raise ModelNotFoundError(
+            f"model {shown.name!r} is not whole (missing: {', '.join(shown.missing)}). Put what is "
+            f"missing there, or bring it with: menura models pull {shown.known.name}",
+            param="model",
+        )
+    return found.folders or shown.paths
 
 
 def verify(name_or_folder: str | os.PathLike[str], *, full: bool = False) -> VerifyReport:
@@ -132,8 +139,11 @@ def verify_steps(
     for step in checks.verify_steps(name_or_folder, full=full, expected_tensors=expected):
         if isinstance(step, VerifyReport):
             told = {problem for file in step.files for problem in file.problems}
-            new = [r for r in remarks if r.notes or not told.issuperset(r.problems)]
-            yield replace(step, files=(*step.files, *new))
+            files: Sequence[FileReport] = step.files
+            for remark in remarks:
+                if remark.notes or not told.issuperset(remark.problems):
+                    files = checks.with_report(files, remark)
+            yield replace(step, files=tuple(files))
         else:
             yield step
 
@@ -150,8 +160,11 @@ def _expected_tensors(
         name = found.known.engine if found.known else registry.recognise(first.folder)
         engine_class = registry.engine_class(name)
     except (EngineNotInstalledError, ModelFilesError) as error:
+        is_no_model = found.source is Source.FOLDER and isinstance(error, ModelFilesError)
+        if is_no_model:
+            return [], [FileReport(first.folder, _TENSORS, 0, (error.message,))]
         note = f"names and shapes were not compared: {error.message}"
-        return [], [FileReport(first.folder, _TENSORS, 0, notes=(note,))]
+        return [], [FileReport(first.folder, _TENSORS, 0, notes=(note,), is_checked=False)]
     expected: list[Mapping[str, TensorShapes]] = []
     remarks: list[FileReport] = []
     for copy in found.copies:
@@ -173,8 +186,14 @@ def _needed_tensors(
     try:
         return engine_class.expected_tensors(copy.folder), None
     except ModelFilesError as error:
-        fault = FileReport(copy.folder, _TENSORS, 0, (error.message,))
+        fault = FileReport(copy.folder, _culprit(copy.folder, error.message), 0, (error.message,))
         return {}, None if copy.missing else fault
+
+
+def _culprit(folder: Path, message: str) -> str:
+    """The file of the folder that the message begins with, or a name for all of the tensors."""
+    names = [file.name for file in folder.iterdir() if message.startswith(f"{file}")]
+    return max(names, key=len, default=_TENSORS)
 
 
 def _without_those_of(

@@ -13,8 +13,9 @@ form and the checks all read these fields.
 import dataclasses
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
@@ -97,22 +98,24 @@ class OptionFacts:
 
 def _number(value: object, kind: type) -> int | float | None:
     """The number, of its kind; None where it is none."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+    if isinstance(value, bool) or not isinstance(value, (Real, str)):  # numpy's are Real too
         return None
     try:
         number = float(value)
         if kind is float:
             return number
-        return int(value) if number.is_integer() else None
+        whole = int(value) if isinstance(value, (Integral, str)) else int(number)
+        return whole if number.is_integer() else None
     except (ValueError, OverflowError):
         return None
 
 
 def _whole_numbers(value: object) -> tuple[int, ...] | None:
     """The numbers of a list, or of a text with commas; None where one of them is none."""
-    entries = value.split(",") if isinstance(value, str) else value
-    if not isinstance(entries, (list, tuple)):
+    given = value.split(",") if isinstance(value, str) else value
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
         return None
+    entries = list(given)
     numbers = tuple(number for entry in entries if isinstance(number := _number(entry, int), int))
     return numbers if len(numbers) == len(entries) else None
 
@@ -161,6 +164,15 @@ class Options:
             if name not in facts:
                 raise InvalidValueError(cls._unknown(name), param=name)
         return cls(**{name: facts[name].check(value) for name, value in given.items()})
+
+    def filled(self) -> Self:
+        """The same options with what holds where nothing was said, as far as no model is needed."""
+        return self
+
+    def as_given(self) -> dict[str, object]:
+        """Every option by its name, as it can be given again and written as JSON."""
+        values = {facts.name: getattr(self, facts.name) for facts in self.facts()}
+        return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
 
     def longest_segment_s(self, usual_s: float) -> float:
         """The most speech that one segment may have with these options, in seconds."""

@@ -23,12 +23,13 @@ def save(speech: Speech, path: Path, *, mark: bool) -> None:
 def tags_of(applied: Mapping[str, object], *, mark: bool, title: str = "") -> Tags:
     """The tags of a file: who speaks, its licence if it has one, and that it is synthetic."""
     model = str(applied["model"])
-    voice = str(applied["voice"] or model)
-    details = {"model": model, "voice": voice, "seed": str(applied["seed"])}
+    voice = str(applied["voice"] or "")
+    named = {"voice": voice} if voice else {}
+    details = {"model": model, **named, "seed": str(applied["seed"])}
     licence = str(applied.get("output_licence", ""))
     return Tags(
         title=title,
-        artist=f"{voice} ({model})",
+        artist=f"{voice} ({model})" if voice else model,
         comment=f"Licence of this audio: {licence}" if licence else "",
         synthetic=synthetic_mark(f"menura/{__version__}", **details) if mark else None,
     )

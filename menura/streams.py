@@ -74,9 +74,12 @@ class SpeechStream(Iterator[AudioChunk]):
         return self._take.finish
 
     @property
-    def expected_s(self) -> float:
-        """The expected duration of the whole speech in seconds; 0 where its words come later."""
-        return self._take.expected_s
+    def sampled_s(self) -> float:
+        """About how much audio the model makes, in seconds; 0 where the words come later.
+
+        Of a model that fills windows, it is more than what is heard of them.
+        """
+        return self._take.sampled_s
 
     @property
     def done(self) -> float:

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from menura.audio.stretch import Stretch
-from menura.engines.contract import EngineSpec, RowStep
+from menura.engines.contract import EngineSpec, Prompt, RowStep
 from menura.errors import MenuraError
 from menura.planning import SpeechPlan
 from menura.runtime.scheduler import Delivered
@@ -22,6 +22,7 @@ from menura.speech import (
     Spoken,
 )
 from menura.text.cleaning import label
+from menura.text.duration import expected_seconds
 from menura.text.unwanted import REMOVED
 
 _NO_SAMPLES = np.zeros(0, np.float32)
@@ -44,6 +45,7 @@ class Take:
         self._frames: list[Frames] = []
         self._segment_frames: list[Frames] = []
         self._done: dict[int, float] = {}
+        self._sampled_s, self._speech_s = 0.0, 0.0  # in the windows that are known
         self.before: Spoken | None = None
         self._stretch: Stretch | None = None
         self._words: list[str] = []
@@ -61,9 +63,14 @@ class Take:
         return FinishReason.LENGTH if FinishReason.LENGTH in reasons else FinishReason.STOP
 
     @property
-    def expected_s(self) -> float:
-        """The expected duration of the whole in seconds; 0 where the words come later."""
-        return self._plan.expected_s
+    def sampled_s(self) -> float:
+        """About how much audio the model makes, in seconds; 0 where the words come later.
+
+        Segments whose window is not known yet are taken to be like those where it is.
+        """
+        is_known = self._sampled_s and self._speech_s
+        share = self._sampled_s / self._speech_s if is_known else 1.0
+        return self._plan.expected_s * share
 
     @property
     def done(self) -> float:
@@ -84,6 +91,13 @@ class Take:
             self.note({"dropped_characters": Counter(map(label, REMOVED.findall(piece)))})
             self._words.append(kept)
             yield kept
+
+    def prepare(self, prompt: Prompt) -> None:
+        """Note what a prompt says of itself, and how much audio is made for it."""
+        self.note(prompt.applied)
+        if prompt.sampled_s is not None:
+            self._sampled_s += prompt.sampled_s
+            self._speech_s += expected_seconds(prompt.text or "")
 
     def note(self, applied: Mapping[str, object]) -> None:
         """What a prompt says of itself: lists are joined over the segments, counts are added."""

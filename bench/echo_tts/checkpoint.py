@@ -27,7 +27,7 @@ from torch import Tensor
 
 from menura.engines.echo_tts import codec_tables, tiny, weights
 from menura.engines.echo_tts.config import PUBLISHED, ROPE_THETA, AutoencoderConfig, DiTConfig
-from menura.engines.echo_tts.config_files import MODEL_STEM, PCA_STEM
+from menura.engines.echo_tts.model_files import MODEL_STEM, PCA_STEM
 
 # Names the folder of the checkpoints; without it, they lie in the user's cache.
 VARIABLE = "BENCH_MODEL"  # not MENURA_: those are settings

@@ -1,5 +1,7 @@
 """What every recording must be before a voice is made of it."""
 
+import math
+
 import numpy as np
 
 from menura.audio.pcm import FloatArray
@@ -24,9 +26,10 @@ def check_clip(samples: FloatArray, rate_hz: int, shortest_s: float, best: str) 
     """
     seconds = len(samples) / rate_hz
     if seconds < shortest_s:
+        n_needed = math.ceil(shortest_s * rate_hz)
         raise InvalidValueError(
-            f"the clip has {seconds:.3f} s, and a voice needs at least {shortest_s:.3f} s; "
-            f"give {best}.",
+            f"the clip has {seconds:.3f} s ({len(samples)} samples), and a voice needs at least "
+            f"{shortest_s:.3f} s ({n_needed} samples at {rate_hz} Hz); give {best}.",
             param="clip",
         )
     if seconds > LONGEST_S:

@@ -2,7 +2,7 @@
 
 from time import perf_counter
 
-from menura.cli.quantities import duration
+from menura.cli.quantities import estimate
 
 _SLOW = 2.0  # seconds of work for one of audio, from which on it is worth a word
 _LONG_S = 20.0  # a shorter run is over before one could do anything about it
@@ -12,27 +12,27 @@ _SOON_S = 2.0  # what comes before is mostly warming up
 class Pace:
     """The time that a run takes in all, from the share of it that is done."""
 
-    def __init__(self, expected_s: float) -> None:
-        self._expected_s = expected_s
+    def __init__(self) -> None:
         self._began = perf_counter()
         self._done = 0.0
         self._is_told = False
 
-    def slowness(self, done: float) -> str:
+    def slowness(self, done: float, audio_s: float) -> str:
         """A sentence, once, when it shows that the work will take much longer than its audio.
 
-        Only a share (0 to 1) that has grown is looked at: models may report theirs rarely.
+        `audio_s` is about how much the model makes, in seconds. Only a share (0 to 1) that has
+        grown is looked at: models may report theirs rarely.
         """
         spent_s = perf_counter() - self._began
         if self._is_told or done <= self._done or spent_s < _SOON_S:
             return ""
         self._done = done
         total_s = spent_s / done
-        if total_s < max(_LONG_S, _SLOW * self._expected_s):
+        if total_s < max(_LONG_S, _SLOW * audio_s):
             return ""
         self._is_told = True
-        times = f", {total_s / self._expected_s:.0f} times as long" if self._expected_s else ""
-        return (
-            f"this takes about {duration(total_s)} here for about {duration(self._expected_s)} of "
-            f"audio{times}: about {duration(total_s - spent_s)} are left"
-        )
+        takes = f"this takes about {estimate(total_s)} here"
+        if audio_s:
+            times = f"{total_s / audio_s:.0f} times as long"
+            takes += f" to make about {estimate(audio_s)} of audio, {times}"
+        return f"{takes}: about {estimate(total_s - spent_s)} left"

@@ -70,6 +70,7 @@ def _bar(*, in_bytes: bool) -> "Bar":
         *amount,
         TextColumn("{task.fields[what]}", style="dim", markup=False),
         TimeRemainingColumn(),
+        TextColumn("left", style="progress.remaining"),
         console=console_on("stderr"),
         speed_estimate_period=30.0 if in_bytes else _PACE_S,
         transient=True,

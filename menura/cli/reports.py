@@ -156,7 +156,8 @@ def limits_of(segments: Sequence[SegmentReport]) -> list[str]:
 
 
 def _segments(numbers: Sequence[int]) -> str:
-    """The segments in words; many are counted, not listed."""
+    """The segments, given from 0, in words that count from 1; many are counted, not listed."""
+    numbers = [number + 1 for number in numbers]
     if len(numbers) == 1:
         return f"segment {numbers[0]}"
     if len(numbers) <= _LISTED:

@@ -42,7 +42,7 @@ def speak(flags: SayFlags) -> None:
         told = warn_of(stream.applied)
         tags = saving.tags_of(stream.applied, mark=_marks(flags), title=title_of(text))
         with opened(target, tts.spec.sample_rate_hz, tags) as sinks:
-            n_samples, first = _drain(stream, sinks, quiet=flags.quiet or flags.json)
+            n_samples, first = _drain(stream, sinks, flags)
     ended = perf_counter()
     warn_of(stream.applied, told)
     for line in limits_of(stream.segments):
@@ -107,18 +107,21 @@ def _marks(flags: SayFlags) -> bool:
     return settings.load({"mark": False if flags.no_mark else None}).mark
 
 
-def _drain(stream: SpeechStream, sinks: Sinks, *, quiet: bool) -> tuple[int, float]:
+def _drain(stream: SpeechStream, sinks: Sinks, flags: SayFlags) -> tuple[int, float]:
     """The number of samples that came, and the moment of the first, after all were written."""
-    n_samples, first, seconds = 0, 0.0, 0.0
-    pace = Pace(stream.expected_s)
-    with Progress("speaking", shown=is_terminal("stderr") and not quiet) as progress:
+    n_samples, first, made = 0, 0.0, ""
+    shown = is_terminal("stderr") and not (flags.quiet or flags.json)
+    pace = Pace()
+    with Progress("speaking", shown=shown) as progress:
         for chunk in stream.moves():
             if chunk is not None:
                 first = first or perf_counter()
                 sinks.write(chunk.samples)
                 n_samples += len(chunk.samples)
-                seconds = n_samples / chunk.sample_rate_hz
-            if slowness := pace.slowness(stream.done):
+                if n_samples:
+                    made = f"{duration(n_samples / chunk.sample_rate_hz)} of audio"
+            slowness = pace.slowness(stream.done, stream.sampled_s)
+            if slowness and not flags.quiet:
                 warn(slowness)
-            progress.update(stream.done, 1.0, f"{duration(seconds)} of audio")
+            progress.update(stream.done, 1.0, made)
     return n_samples, first

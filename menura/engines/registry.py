@@ -92,10 +92,12 @@ def engine_class_or_reason(name: str) -> EngineClass | str:
 def recognise(folder: Path) -> str:
     """The name of the one engine that claims the folder.
 
-    Raises: ModelFilesError: no engine claims it, or several do; the message lists who looked.
+    Raises: ModelFilesError: no engine claims it, or several do, and the message lists who looked;
+        or an engine knows it as a part of a model.
     """
     matches: list[Match] = []
     unable: list[str] = []
+    parts: list[str] = []
     for name in names():
         found = engine_class_or_reason(name)
         if isinstance(found, str):
@@ -103,6 +105,9 @@ def recognise(folder: Path) -> str:
             continue
         try:
             match = found.recognises(folder)
+        except ModelFilesError as error:
+            parts.append(error.message)
+            continue
         except Exception as error:  # as above: one engine's fault is not the others'
             unable.append(_broken(_entry_point(name), error).message)
             continue
@@ -113,5 +118,7 @@ def recognise(folder: Path) -> str:
     if matches:
         claims = "; ".join(f"{match.engine}: {match.reason}" for match in matches)
         raise ModelFilesError(f"more than one engine claims {folder.name!r}: {claims}.")
+    if parts:
+        raise ModelFilesError(" ".join(parts))
     message = f"no engine recognises the files in {folder.name!r}; asked: {', '.join(names())}."
     raise ModelFilesError(" ".join([message, *unable]))

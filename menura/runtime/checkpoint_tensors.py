@@ -9,7 +9,7 @@ What is stored as weight norm is folded into plain weights while it is read.
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -19,11 +19,11 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from menura.errors import ModelFilesError
-from menura.runtime.checkpoint import Header, TensorEntry, read_header, read_index
+from menura.runtime.checkpoint import TensorEntry
+from menura.runtime.found_tensors import Found, check_names
 from menura.runtime.tensor_names import Shape, Share, Source, WeightNorm, tensor_shapes
 
 _BLOCK_BYTES = 4 * 2**20
-_SHOWN_NAMES = 4
 _DTYPES = {"F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}
 
 
@@ -53,37 +53,6 @@ def without_memory() -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True)
-class Found:
-    """One tensor of a checkpoint: its file, where the file's tensors begin, and its entry."""
-
-    path: Path
-    data_start: int
-    entry: TensorEntry
-
-
-def find_tensors(folder: Path, stem: str = "model") -> Mapping[str, Found]:
-    """Every tensor of `{stem}.safetensors`, or of the shards that its index names.
-
-    Raises: ModelFilesError: a file is missing or damaged, or the index and the shards disagree.
-    """
-    index = folder / f"{stem}.safetensors.index.json"
-    if not index.exists():
-        path = folder / f"{stem}.safetensors"
-        return dict(_tensors(path, read_header(path)))
-    shard_of = read_index(index)
-    found: dict[str, Found] = {}
-    for shard in sorted(set(shard_of.values())):
-        path = folder / shard
-        for name, tensor in _tensors(path, read_header(path)):
-            if shard_of.get(name) != shard:
-                raise ModelFilesError(f"{path}: tensor {name!r} is not this file's in {index}.")
-            found[name] = tensor
-    for name in shard_of.keys() - found.keys():
-        raise ModelFilesError(f"{index}: tensor {name!r} is not in {shard_of[name]}.")
-    return found
-
-
 def check(
     wanted: Mapping[str, Shape], tensors: Mapping[str, Found], unused: Collection[str]
 ) -> None:
@@ -93,7 +62,7 @@ def check(
 
     Raises: ModelFilesError: a tensor is missing, unknown, of another shape or of another dtype.
     """
-    _check_names(wanted.keys(), tensors, unused)
+    check_names(wanted.keys(), tensors, unused)
     for name, shape in wanted.items():
         _check_entry(name, tensors[name], shape)
 
@@ -124,38 +93,6 @@ def fill(
         setattr(parts[part].get_submodule(owner), leaf, nn.Parameter(loaded, requires_grad=False))
     for module in parts.values():
         module.eval()
-
-
-def _tensors(path: Path, header: Header) -> Iterator[tuple[str, Found]]:
-    for name, entry in header.tensors.items():
-        yield name, Found(path, header.data_start, entry)
-
-
-def _check_names(
-    wanted: Collection[str], tensors: Mapping[str, Found], unused: Collection[str]
-) -> None:
-    if missing := sorted(set(wanted) - tensors.keys()):
-        raise ModelFilesError(
-            f"{_place(tensors)}{_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing "
-            "and needed for what the model's configuration says."
-        )
-    if extra := sorted(tensors.keys() - set(wanted) - set(unused)):
-        raise ModelFilesError(
-            f"{tensors[extra[0]].path}: {_listed(extra)} belong{'s' * (len(extra) == 1)} to no "
-            "part of this model; the file is not of the kind that its configuration says."
-        )
-
-
-def _place(tensors: Mapping[str, Found]) -> str:
-    return next((f"{found.path}: " for found in tensors.values()), "")
-
-
-def _listed(names: list[str]) -> str:
-    """The first names, and how many there are: `tensor 'a'`, `5 tensors ('a', 'b', 'c', ...)`."""
-    if len(names) == 1:
-        return f"tensor {names[0]!r}"
-    more = ", ..." if len(names) > _SHOWN_NAMES else ""
-    return f"{len(names)} tensors ({', '.join(map(repr, names[:_SHOWN_NAMES]))}{more})"
 
 
 def _check_entry(name: str, found: Found, shape: Shape) -> None:
@@ -239,8 +176,8 @@ class TensorReader:
             _check_sound(name, found, is_sound=_read_into(half, found))
         # The function behind torch.nn.utils.parametrizations.weight_norm, so that the bits agree.
         weight: Tensor = torch._weight_norm(direction, gain, 0)
-        found = self._tensors[source.direction]
-        _check_sound(source.direction, found, is_sound=_is_finite(weight))
+        if not _is_finite(weight):
+            raise _unfolded(source.direction, self._tensors[source.direction], direction)
         return weight.to(self._device, self._dtype)
 
     def _room_for(self, shape: Shape) -> Tensor:
@@ -270,6 +207,15 @@ def _check_sound(name: str, found: Found, *, is_sound: bool) -> None:
         raise ModelFilesError(
             f"{found.path}: tensor {name!r} holds NaN or infinity; the file is damaged."
         )
+
+
+def _unfolded(name: str, found: Found, direction: Tensor) -> ModelFilesError:
+    """The error for a direction [n, ...] that gives no finite weight."""
+    empty = torch.nonzero(direction.flatten(1).abs().amax(1) == 0).flatten()
+    why = "is too long or too short to divide by its length"
+    if len(empty):
+        why = f"is 0 throughout in row {int(empty[0])}, and is divided by the length of each row"
+    return ModelFilesError(f"{found.path}: tensor {name!r} {why}; the file is damaged.")
 
 
 def _read_into(target: Tensor, found: Found) -> bool:

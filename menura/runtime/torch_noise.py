@@ -33,5 +33,6 @@ class TorchNoise:
         They are standard normal for `LATENTS`, and unit exponential for every other name.
         """
         if name == LATENTS:
-            return torch.randn(shape, generator=self._generator)
-        return torch.empty(shape).exponential_(generator=self._generator)
+            return torch.randn(shape, dtype=torch.float32, generator=self._generator)
+        numbers = torch.empty(shape, dtype=torch.float32)
+        return numbers.exponential_(generator=self._generator)

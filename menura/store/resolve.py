@@ -144,6 +144,14 @@ def _existing_folder(name: str) -> Path | None:
         return None
 
 
+def _folder_of_file(name: str) -> Path | None:
+    try:
+        file = Path(name).expanduser()
+        return file.resolve().parent if file.is_file() else None
+    except (OSError, RuntimeError, ValueError):  # as above
+        return None
+
+
 def _in_folder(folder: Path) -> Located:
     """A user's folder; a repository folder of the hub's cache stands for its newest snapshot."""
     if folder.name.startswith("models--"):
@@ -183,6 +191,11 @@ def _not_here(found: Located) -> ModelNotFoundError:
 
 
 def _unknown(name: str) -> ModelNotFoundError:
+    if (folder := _folder_of_file(name)) is not None:
+        return ModelNotFoundError(
+            f"model {name!r} is a file, and a model is a folder: give {str(folder)!r}.",
+            param="model",
+        )
     if is_hub_id(name):
         return ModelNotFoundError(
             f"model {name!r} is not on this machine. If the hub has it, bring it with: "

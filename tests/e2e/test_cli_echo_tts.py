@@ -9,6 +9,7 @@ import soundfile
 
 import menura
 from menura.cli import pace
+from menura.cli.progress import Progress
 from menura.engines.echo_tts import tiny
 from tests.command_line import Ran, run
 
@@ -77,7 +78,8 @@ def test_the_file_is_what_python_gives() -> None:
 
 
 def test_a_window_without_an_end_is_told() -> None:
-    assert "segment 0 ended at a limit (no end of speech within 44 frames)" in say("Hi!").stderr
+    told = "segment 1 ended at a limit (no end of speech within 2.0 s (44 frames))"
+    assert told in say("Hi!").stderr
 
 
 def test_what_has_no_effect_is_told() -> None:
@@ -107,7 +109,54 @@ def test_a_run_that_takes_much_longer_than_its_audio_says_so_at_once(
 ) -> None:
     clock = iter(range(0, 100_000, 100))
     monkeypatch.setattr(pace, "perf_counter", lambda: float(next(clock)))
-    ran = say("Hello there, all of you.", "-q", "-p", "num_steps=8")
+    ran = say("Hello there, all of you.", "-p", "num_steps=8")
     told = [line for line in ran.stderr.splitlines() if "times as long" in line]
     assert len(told) == 1
-    assert "are left" in told[0]
+    # the window, of which the speech is a part
+    assert " to make about 3 s of audio, " in told[0]
+    assert "times as long" not in say("Hello there, all of you.", "-q").stderr
+
+
+def test_nothing_is_said_of_audio_before_there_is_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    def update(self: Progress, done: float, total: float, what: str) -> None:
+        told.append(what)
+
+    monkeypatch.setattr(Progress, "update", update)
+    say("Hello.", "-p", "sequence_length=22", "-p", "first_chunk_frames=22")
+    assert told == ["", "1.0 s of audio"]
+
+
+def test_a_transcript_that_is_not_read_is_told() -> None:
+    ran = say("Hello.", "--ref", "me.wav", "--ref-text", "A tone.")
+    assert ran.code == 0
+    assert ran.stderr.count("Echo-TTS does not read it") == 1
+
+
+def test_a_plan_shows_the_options_as_they_will_be() -> None:
+    ran = say("Hello.", "--plan", "--json", "-p", "preset=Independent-Low-CFG")
+    applied = ran.answer["applied"]
+    assert isinstance(applied, dict)
+    assert applied["options"]["cfg_scale_speaker"] == 3.0
+    shown = say("Hello.", "--plan", "-p", "block_sizes=8,16").out
+    assert "block_sizes=8,16" in shown
+    assert "num_steps=2" in shown
+    assert "normalize_text=true" in shown
+    assert shown.splitlines()[-1].split()[:2] == ["1", "0-6"]
+    refused = say("Hello.", "--plan", "-p", "block_sizes=33")
+    assert refused.code == 2
+    assert "make the last block 36" in refused.stderr
+
+
+def test_who_may_speak_is_told_in_words() -> None:
+    ran = run("voices", "-m", "./echo")
+    assert "echo-tts-base has no preset voices: leave voice out, or give a recording (" in ran.out
+    assert ".safetensors" in ran.out
+
+
+def test_speech_without_a_voice_is_by_the_model() -> None:
+    say("Hello.")
+    with av.open("a.flac") as file:
+        assert file.metadata["artist"] == "echo-tts-base"
+        assert "voice=" not in file.metadata["comment"]

@@ -1,5 +1,6 @@
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from menura.errors import InvalidValueError
@@ -22,6 +23,14 @@ def test_nothing_given_gives_the_defaults() -> None:
     assert Example.parse({}) == Example(3, 0.5, False, "red", "here", None, None, (1, 2))
 
 
+def test_options_can_be_given_again_as_they_are() -> None:
+    options = Example.parse({"sizes": "8,16", "limit": 4})
+    given = options.filled().as_given()
+    assert given["sizes"] == [8, 16]
+    assert given["steps"] == [1, 2]
+    assert Example.parse(given) == options
+
+
 @pytest.mark.parametrize(
     ("name", "given", "value"),
     [
@@ -41,6 +50,9 @@ def test_nothing_given_gives_the_defaults() -> None:
         ("sizes", "32, 128,480", (32, 128, 480)),
         ("sizes", [16, 8], (16, 8)),
         ("sizes", (16.0,), (16,)),
+        ("sizes", np.array([16, 8]), (16, 8)),
+        ("count", np.int64(4), 4),
+        ("level", np.float32(0.5), 0.5),
         ("sizes", None, None),
         ("steps", "-5", (-5,)),
     ],
@@ -68,6 +80,8 @@ def test_a_value_is_read_in_the_options_own_type(name: str, given: object, value
         ("sizes", 16),
         ("sizes", ""),
         ("sizes", []),
+        ("sizes", b"16"),
+        ("count", np.bool_(True)),
         ("sizes", "16,"),
         ("sizes", [16, True]),
         ("sizes", [16, 0]),

@@ -74,9 +74,9 @@ def check_canvas(block_sizes: Sequence[int], n_continued: int, patch_size: int) 
     total = sum(block_sizes) + n_continued
     if total % patch_size == 0:
         return
-    before = f" and a continuation of {n_continued}" if n_continued else ""
+    before = f" after {n_continued} frames to go on from" if n_continued else ""
     raise InvalidValueError(
-        f"blocks of {', '.join(map(str, block_sizes))} latents{before} make {total}, which is not "
-        f"a multiple of {patch_size}; make the last block {block_sizes[-1] + -total % patch_size}",
+        f"block_sizes={','.join(map(str, block_sizes))}{before} makes {total} frames, which is not "
+        f"a multiple of {patch_size}: make the last block {block_sizes[-1] + -total % patch_size}.",
         param="block_sizes",
     )

@@ -5,6 +5,7 @@ every size. So the published model is known by the shapes in its files' headers.
 comes from a `config.json` in each folder, whose keys are the ones below.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,13 +18,12 @@ from menura.engines.echo_tts.config import (
     EncoderConfig,
     WindowedTransformerConfig,
 )
-from menura.runtime.checkpoint_tensors import find_tensors
+from menura.engines.echo_tts.model_files import Part, find_part
 from menura.runtime.json_fields import Fields, read_fields
 
-MODEL_STEM = "pytorch_model"
-PCA_STEM = "pca_state"
-AUTOENCODER_FOLDER = "fish-s1-dac-min"
-_CONFIG = "config.json"
+CONFIG_FILE = "config.json"
+# The beginning of the names in one of several equal parts: blocks.23.
+_ONE_OF_SEVERAL = re.compile(r".*\b(?:blocks|layers|quantizers)\.\d+\.")
 
 # Upstream's own numbers, which no configuration file holds.
 DOWNSAMPLE_FACTORS = (2, 2)
@@ -44,26 +44,6 @@ _MAX_RATE_HZ = 192_000
 Shapes = Mapping[str, tuple[int, ...]]
 
 
-def is_echo(folder: Path) -> bool:
-    """Whether a folder holds the transformer of Echo-TTS, by its files' names and sound headers.
-
-    Raises: ModelFilesError: it has Echo's own file, and a header is missing or damaged.
-    """
-    if not (folder / f"{PCA_STEM}.safetensors").is_file():
-        return False
-    names = find_tensors(folder, MODEL_STEM).keys()
-    return {"in_proj.weight", "out_proj.weight", "speaker_encoder.in_proj.weight"} <= names
-
-
-def find_autoencoder(folder: Path) -> Path | None:
-    """The autoencoder's folder inside or beside that of the transformer; None if it is not there.
-
-    It may have its published name and no files yet: what is missing is then said by its name.
-    """
-    beside = (folder / AUTOENCODER_FOLDER, folder.resolve().parent / AUTOENCODER_FOLDER)
-    return next((found for found in beside if found.is_dir()), None)
-
-
 def read_config(folder: Path, autoencoder_folder: Path) -> EchoConfig:
     """The checkpoint's configuration, every value checked; no weight is read.
 
@@ -76,8 +56,8 @@ def read_config(folder: Path, autoencoder_folder: Path) -> EchoConfig:
 def read_dit(folder: Path) -> DiTConfig:
     """The sizes of the transformer in a folder. Raises: ModelFilesError: as `read_config`."""
     published = PUBLISHED.dit
-    path = folder / _CONFIG
-    if not path.is_file() or _has_shapes(folder, _telling_shapes(published)):
+    path = folder / CONFIG_FILE
+    if not path.is_file() or _is_published(folder, Part.TRANSFORMER, _telling_shapes(published)):
         return published
     return _dit(read_fields(path))
 
@@ -85,15 +65,24 @@ def read_dit(folder: Path) -> DiTConfig:
 def read_autoencoder(folder: Path) -> AutoencoderConfig:
     """The sizes of the autoencoder in a folder. Raises: ModelFilesError: as `read_config`."""
     published = PUBLISHED.autoencoder
-    path = folder / _CONFIG
-    if not path.is_file() or _has_shapes(folder, _telling_codec_shapes(published)):
+    path = folder / CONFIG_FILE
+    if not path.is_file() or _is_published(
+        folder, Part.AUTOENCODER, _telling_codec_shapes(published)
+    ):
         return published
     return _autoencoder(read_fields(path))
 
 
-def _has_shapes(folder: Path, wanted: Shapes) -> bool:
-    found = find_tensors(folder, MODEL_STEM)
-    return all(name in found and found[name].entry.shape == wanted[name] for name in wanted)
+def _is_published(folder: Path, part: Part, wanted: Shapes) -> bool:
+    """Whether what is there has the wanted shapes, and as many layers.
+
+    A tensor may be missing: the loader names it, and no `config.json` is blamed for it.
+    """
+    found = find_part(folder, part)
+    layers = {match[0] for name in wanted if (match := _ONE_OF_SEVERAL.match(name))}
+    has_layers = all(any(name.startswith(layer) for name in found) for layer in layers)
+    present = wanted.keys() & found.keys()
+    return has_layers and all(found[name].entry.shape == wanted[name] for name in present)
 
 
 def _telling_shapes(config: DiTConfig) -> Shapes:

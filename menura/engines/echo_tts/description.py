@@ -11,6 +11,7 @@ LICENCE = "CC-BY-NC-SA-4.0"
 """Of the weights, and of all audio that they make: the autoencoder's licence says so."""
 MAX_ROWS = 4
 _MAX_SEGMENT_S = 25.0
+_TURN_TAG = r"\[S[12]\]"
 # A row takes its time from the others, so the segment that is heard first goes first.
 _SEGMENTS_AHEAD = 0
 
@@ -34,6 +35,7 @@ def spec_of(config: EchoConfig, fingerprint: str) -> EngineSpec:
         speaks_without_voice=True,
         max_segment_s=_MAX_SEGMENT_S,
         max_segment_bytes=LONGEST_BYTES - MOST_ADDED_BYTES,
+        turn_tag=_TURN_TAG,
         max_rows=MAX_ROWS,
         segments_ahead=_SEGMENTS_AHEAD,
         fingerprint=fingerprint,

@@ -24,17 +24,17 @@ from menura.engines.contract import (
 from menura.engines.echo_tts import tensor_shapes, tiny, weights
 from menura.engines.echo_tts.accelerate import accelerate
 from menura.engines.echo_tts.autoencoder import Autoencoder
-from menura.engines.echo_tts.config_files import (
-    AUTOENCODER_FOLDER,
-    PCA_STEM,
-    find_autoencoder,
-    is_echo,
-    read_config,
-)
+from menura.engines.echo_tts.config_files import read_config
 from menura.engines.echo_tts.decoder import ROW_TOLERANCE, EchoDecoder
 from menura.engines.echo_tts.description import ENGINE, spec_of
 from menura.engines.echo_tts.footprint import working_bytes
 from menura.engines.echo_tts.live_row import Loaded
+from menura.engines.echo_tts.model_files import (
+    AUTOENCODER_FOLDER,
+    PCA_FILE,
+    find_autoencoder,
+    is_echo,
+)
 from menura.engines.echo_tts.options import AUTO, FULL, EchoOptions
 from menura.engines.echo_tts.playout import Decoding
 from menura.engines.echo_tts.prompt import EchoPrompt, Running, build
@@ -88,12 +88,16 @@ class EchoTTSEngine:
 
     @classmethod
     def recognises(cls, folder: Path) -> Match | None:
-        """The claim on a folder that holds the transformer and the projection of its latents."""
-        try:
-            found = is_echo(folder)
-        except ModelFilesError:  # a file of the model is damaged: loading says which and how
-            return Match(ENGINE, f"it holds {PCA_STEM}.safetensors")
-        return Match(ENGINE, "its tensors have the names of Echo-TTS") if found else None
+        """The claim on a folder that holds the transformer, or the projection of its latents.
+
+        What is missing or damaged there, loading says.
+        """
+        if not is_echo(folder):
+            return None
+        has_pca = (folder / PCA_FILE).is_file()
+        return Match(
+            ENGINE, f"it holds {PCA_FILE}" if has_pca else "its tensors have the names of Echo-TTS"
+        )
 
     @classmethod
     def describe(cls, folder: Path | None, extra: Mapping[str, object]) -> EngineSpec:
@@ -272,8 +276,8 @@ def _found_autoencoder(folder: Path) -> Path:
     found = find_autoencoder(folder)
     if found is None:
         raise ModelFilesError(
-            f"Echo-TTS needs the autoencoder {AUTOENCODER_FOLDER}, which is neither in {folder} "
-            f"nor beside it: put it there, or give its folder as {AUTOENCODER}=..., or bring both "
-            "with: menura models pull echo-tts-base"
+            f"Echo-TTS needs the autoencoder, and a folder {AUTOENCODER_FOLDER!r} is neither in "
+            f"{folder} nor beside it: put one there, or bring both with: menura models pull "
+            f"echo-tts-base (in Python, {AUTOENCODER}=... of load may name any folder)."
         )
     return found

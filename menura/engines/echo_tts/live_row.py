@@ -17,6 +17,7 @@ from menura.engines.echo_tts.playout import Decoding, PiecewisePlayout, Playout,
 from menura.engines.echo_tts.prompt import EchoPrompt
 from menura.engines.echo_tts.schedule import Schedules
 from menura.engines.echo_tts.voice_keys import VoiceKeys
+from menura.engines.echo_tts.window import Rate
 from menura.engines.echo_tts.work import Workload
 from menura.speech import FloatArray
 
@@ -95,17 +96,18 @@ class LiveRow:
 
     def _last(self, row: int) -> RowStep:
         """The row's last step, which says how it ended and what was left out."""
-        ended = self._end.is_found or self._is_exact
-        reason = "" if ended else f"no end of speech within {self._n_sampled} frames"
+        ended = self._end.is_found
+        rate_hz = self._config.autoencoder.frame_rate_hz
+        within = Rate(rate_hz, self._config.dit.patch_size).shown(self._n_sampled)
         samples, frames = self._handed_over()
         return RowStep(
             row,
             samples,
             frames,
             FinishReason.STOP if ended else FinishReason.LENGTH,
-            reason=reason,
+            reason="" if ended else f"no end of speech within {within}",
             done=1.0,
-            trimmed_s=self._end.n_trimmed / self._config.autoencoder.frame_rate_hz,
+            trimmed_s=self._end.n_trimmed / rate_hz,
         )
 
     def _handed_over(self) -> tuple[FloatArray | None, FloatArray | None]:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Self
 
+from menura.engines.echo_tts.blockwise import check_canvas
+from menura.engines.echo_tts.latents import PATCH_FRAMES
 from menura.engines.echo_tts.presets import DEFAULTS, PRESETS
 from menura.errors import InvalidValueError
 from menura.options import Options, option
@@ -65,7 +67,7 @@ class EchoOptions(Options):
         minimum=1,
         maximum=LONGEST_WINDOW_FRAMES,
         unit=_FRAMES,
-        help="The window: speech and what follows it fill this many frames.",
+        help="The window: speech and what follows it fill these frames; any number will do.",
     )
     length: str | None = option(
         None,
@@ -185,6 +187,7 @@ def _check_blocks(options: EchoOptions) -> None:
                 f"long the window is: leave one of them out.",
                 param=name,
             )
+    check_canvas(sizes, 0, PATCH_FRAMES)
     longest = LONGEST_WINDOW_FRAMES // (2 if options.continue_segments else 1)
     if sum(sizes) > longest:
         beside = " with continue_segments, which keeps room for the segment before"
@@ -195,10 +198,14 @@ def _check_blocks(options: EchoOptions) -> None:
         )
     if steps is not None and len(steps) != len(sizes):
         raise InvalidValueError(
-            f"block_steps={_shown(steps)} has {len(steps)} entries and block_sizes="
-            f"{_shown(sizes)} has {len(sizes)}: give one number of steps for each block.",
+            f"block_steps={_shown(steps)} has {_entries(steps)} and block_sizes="
+            f"{_shown(sizes)} has {_entries(sizes)}: give one number of steps for each block.",
             param="block_steps",
         )
+
+
+def _entries(numbers: tuple[int, ...]) -> str:
+    return "1 entry" if len(numbers) == 1 else f"{len(numbers)} entries"
 
 
 def _shown(numbers: tuple[int, ...]) -> str:

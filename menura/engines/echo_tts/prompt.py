@@ -7,12 +7,12 @@ Legend: S text ids, T latents, C latent channels.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from menura.engines.contract import Prompt, VoicePrompt
-from menura.engines.echo_tts.config import EchoConfig
+from menura.engines.echo_tts.config import DiTConfig, EchoConfig
 from menura.engines.echo_tts.generate import SamplerSettings
 from menura.engines.echo_tts.guidance import Guidance, Rescale
 from menura.engines.echo_tts.latents import flattening_point
@@ -74,10 +74,11 @@ def build(text: str, manner: Manner, running: Running) -> EchoPrompt:
     return EchoPrompt(
         text=text,
         applied={
-            **_applied(given, window, has_voice=speaker is not None),
+            **_applied(given, window, _without_effect(options, speaker, running.config.dit)),
             **_rushed(text, window, running.rate),
             **note,
         },
+        sampled_s=window.n_frames / running.rate.frame_rate_hz,
         ids=_ids(read, options, running.tokenizer),
         speaker=speaker,
         continuation=continuation,
@@ -126,7 +127,7 @@ def _before(
     joined = f"{before.text} {text}"
     n_ids = len(running.tokenizer.encode(joined, normalize=options.normalize_text))
     if not n_before or room < least_frames(text, running.rate):
-        reason = f"the segment before it left room for {room} frames"
+        reason = f"the segment before it left room for {running.rate.shown(room)}"
     elif n_ids > LONGEST_BYTES:
         reason = f"with the text before it, it has more than {LONGEST_BYTES} bytes"
     else:
@@ -195,33 +196,42 @@ def _rushed(text: str, window: Window, rate: Rate) -> Mapping[str, object]:
     return {"rushed": [remark]}
 
 
-def _applied(given: EchoOptions, window: Window, *, has_voice: bool) -> Mapping[str, object]:
-    """What is really used, the options filled; what was asked for in vain is named."""
-    used = asdict(given.filled()) | {
-        "length": window.length,
-        "sequence_length": window.n_frames,
-        "block_sizes": window.block_sizes,
-        "block_steps": window.block_steps,
-    }
+def _applied(given: EchoOptions, window: Window, idle: Mapping[str, str]) -> Mapping[str, object]:
+    """What is really used; what was asked for in vain is named.
+
+    `options` are filled, and None where they have no effect, so that they may be given again for
+    the same speech. What was chosen for this text, such as the window, stands beside them.
+    """
+    says_length = given.sequence_length is not None or given.block_sizes is not None
+    length = given.length if says_length else given.length or window.length
     applied: dict[str, object] = {
-        "options": {n: list(v) if isinstance(v, tuple) else v for n, v in used.items()},
+        "options": given.filled().as_given() | {"length": length} | dict.fromkeys(idle),
         "guidance": given.guidance,
         "length": window.length or "blocks",
         "sequence_length": window.n_frames,
     }
-    if idle := _without_effect(given, has_voice=has_voice):
-        applied["without_effect"] = idle
+    told = [f"{name}: {why}" for name, why in idle.items() if getattr(given, name) is not None]
+    if told:
+        applied["without_effect"] = told
     return applied
 
 
-def _without_effect(given: EchoOptions, *, has_voice: bool) -> list[str]:
-    """The options that were given and do nothing, each with the reason."""
-    idle = []
-    if given.cfg_scale_speaker is not None and not has_voice:
-        idle.append("cfg_scale_speaker: no voice is given")
-    filled = given.filled()
+def _without_effect(
+    options: EchoOptions, speaker: FloatArray | None, config: DiTConfig
+) -> dict[str, str]:
+    """The filled options that do nothing, each with the reason; `speaker` is latents [T, C]."""
+    idle = {}
+    if speaker is None and options.guidance != JOINT:
+        idle["cfg_scale_speaker"] = "no voice is given"
+    if options.block_steps is not None:
+        idle["num_steps"] = "block_steps gives each block its own"
     # parity: one of the two rescaling numbers alone does nothing
     for name, other in (("rescale_k", "rescale_sigma"), ("rescale_sigma", "rescale_k")):
-        if getattr(filled, name) is not None and getattr(filled, other) is None:
-            idle.append(f"{name}: {other} is not given")
+        if getattr(options, name) is not None and getattr(options, other) is None:
+            idle[name] = f"{other} is not given"
+    if (
+        options.speaker_kv_max_layers is not None
+        and options.speaker_kv_max_layers > config.n_layers
+    ):
+        idle["speaker_kv_max_layers"] = f"the model has only {config.n_layers} layers"
     return idle

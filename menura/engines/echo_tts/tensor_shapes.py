@@ -9,17 +9,16 @@ from pathlib import Path
 
 from menura.engines.contract import TensorShapes
 from menura.engines.echo_tts import codec_tables, weights
-from menura.engines.echo_tts.config_files import (
+from menura.engines.echo_tts.config_files import read_autoencoder, read_dit
+from menura.engines.echo_tts.model_files import (
     AUTOENCODER_FOLDER,
-    MODEL_STEM,
-    PCA_STEM,
-    read_autoencoder,
-    read_dit,
+    MODEL_FILE,
+    PCA_FILE,
+    Part,
+    find_part,
+    find_projection,
+    is_autoencoder,
 )
-from menura.runtime.checkpoint_tensors import find_tensors
-
-MODEL_FILE = f"{MODEL_STEM}.safetensors"
-PCA_FILE = f"{PCA_STEM}.safetensors"
 
 
 def expected_tensors(folder: Path) -> Mapping[str, TensorShapes]:
@@ -30,9 +29,11 @@ def expected_tensors(folder: Path) -> Mapping[str, TensorShapes]:
 
     Raises: ModelFilesError: a file is missing or wrong.
     """
-    if not (folder / PCA_FILE).is_file():
+    if folder.name == AUTOENCODER_FOLDER or is_autoencoder(folder):
         return {MODEL_FILE: _codec(folder)}
-    expected: dict[str, TensorShapes] = {MODEL_FILE: _dit(folder), PCA_FILE: _pca(folder)}
+    expected: dict[str, TensorShapes] = {MODEL_FILE: _dit(folder)}
+    if (folder / PCA_FILE).is_file():
+        expected[PCA_FILE] = _pca(folder)
     inside = folder / AUTOENCODER_FOLDER
     if inside.is_dir():
         expected[f"{AUTOENCODER_FOLDER}/{MODEL_FILE}"] = _codec(inside)
@@ -42,7 +43,7 @@ def expected_tensors(folder: Path) -> Mapping[str, TensorShapes]:
 def _dit(folder: Path) -> TensorShapes:
     """With the tensors for blocks if any of them is in the file: then all must be."""
     config = read_dit(folder)
-    found = find_tensors(folder, MODEL_STEM)
+    found = find_part(folder, Part.TRANSFORMER)
     blockwise = weights.blockwise_stored(config).shapes
     has_blockwise = not blockwise.keys().isdisjoint(found)
     return weights.dit_stored(config).shapes | (blockwise if has_blockwise else {})
@@ -50,12 +51,12 @@ def _dit(folder: Path) -> TensorShapes:
 
 def _pca(folder: Path) -> TensorShapes:
     """The autoencoder's channels are as many as the file's own mean has."""
-    mean = find_tensors(folder, PCA_STEM).get(weights.MEAN)
+    mean = find_projection(folder).get(weights.MEAN)
     n_channels = mean.entry.shape[-1] if mean and mean.entry.shape else 0
     return weights.pca_shapes(read_dit(folder).latent_size, n_channels)
 
 
 def _codec(folder: Path) -> TensorShapes:
     config = read_autoencoder(folder)
-    stored = weights.codec_stored(config, find_tensors(folder, MODEL_STEM).keys())
+    stored = weights.codec_stored(config, find_part(folder, Part.AUTOENCODER).keys())
     return dict.fromkeys(codec_tables.buffers(config)) | stored.shapes

@@ -19,12 +19,8 @@ from torch import Tensor
 
 from menura.engines.echo_tts import codec_tables, weights
 from menura.engines.echo_tts.config import ROPE_THETA, AutoencoderConfig
-from menura.engines.echo_tts.config_files import (
-    AUTOENCODER_FOLDER,
-    MODEL_STEM,
-    PCA_STEM,
-    read_config,
-)
+from menura.engines.echo_tts.config_files import read_config
+from menura.engines.echo_tts.model_files import AUTOENCODER_FOLDER, MODEL_STEM, PCA_STEM
 from menura.runtime.tensor_names import Shape
 
 DIT_CONFIG: Mapping[str, object] = {
@@ -63,9 +59,9 @@ def write_pair(folder: Path, autoencoder_folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     _write_json(folder / "config.json", DIT_CONFIG)
     _write_json(autoencoder_folder / "config.json", CODEC_CONFIG)
-    # Without tensors yet, the configuration files say the sizes.
-    for empty in (folder, autoencoder_folder):
-        save_file({}, empty / f"{MODEL_STEM}.safetensors")
+    # Before the weights are there, the configuration files say the sizes.
+    for place in (folder, autoencoder_folder):
+        save_file({"nothing": torch.zeros(1)}, place / f"{MODEL_STEM}.safetensors")
     config = read_config(folder, autoencoder_folder)
 
     shapes = weights.dit_stored(config.dit).shapes | weights.blockwise_stored(config.dit).shapes

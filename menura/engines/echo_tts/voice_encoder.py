@@ -68,6 +68,12 @@ class EchoVoiceEncoder:
                 VoiceWarning,
                 stacklevel=_CALLER,
             )
+        if reference.transcript is not None:
+            warnings.warn(
+                "the transcript is kept with the voice; Echo-TTS does not read it.",
+                VoiceWarning,
+                stacklevel=_CALLER,
+            )
         samples = heard(reference, config.sample_rate_hz, is_exact=self.is_exact)
         latents = speaker_latents(self.autoencoder, self.projection, samples)
         arrays = {LATENTS: latents}

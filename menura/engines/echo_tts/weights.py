@@ -23,18 +23,19 @@ from menura.engines.echo_tts.autoencoder_encoder import AutoencoderEncoder
 from menura.engines.echo_tts.blockwise import BlockwiseParts
 from menura.engines.echo_tts.bottleneck import Quantizer
 from menura.engines.echo_tts.config import AutoencoderConfig, DiTConfig, EchoConfig
-from menura.engines.echo_tts.config_files import MODEL_STEM, PCA_STEM
+from menura.engines.echo_tts.config_files import CONFIG_FILE
 from menura.engines.echo_tts.dit import EchoDiT
 from menura.engines.echo_tts.dit_tables import blockwise_table, dit_table
 from menura.engines.echo_tts.latents import LatentProjection
+from menura.engines.echo_tts.model_files import Part, find_part, find_projection
 from menura.errors import ModelFilesError
 from menura.runtime.checkpoint_tensors import (
     TensorReader,
     check,
     fill,
-    find_tensors,
     without_memory,
 )
+from menura.runtime.found_tensors import Found, UnchangedFiles
 from menura.runtime.tensor_names import Shape, Source, tensor_names, tensor_shapes
 
 COMPONENTS, MEAN, SCALE = "pca_components", "pca_mean", "latent_scale"
@@ -57,7 +58,7 @@ class Stored:
 class Parts:
     """The modules of one checkpoint; those for blocks come with `load_blockwise`.
 
-    `has_blockwise` says whether the file has them.
+    `later` are the tensors of these, none where the file has none: see `has_blockwise`.
     """
 
     def __init__(
@@ -65,17 +66,18 @@ class Parts:
         dit: EchoDiT,
         codec: tuple[AutoencoderEncoder, Quantizer, AutoencoderDecoder],
         projection: LatentProjection,
-        blockwise_folder: Path | None,
+        later: Mapping[str, Found],
     ) -> None:
         self.dit = dit
         self.encoder, self.quantizer, self.decoder = codec
         self.projection = projection
-        self._blockwise_folder = blockwise_folder
+        self._later = later
+        self._files = UnchangedFiles(later)
 
     @property
     def has_blockwise(self) -> bool:
         """Whether blocks can be sampled with this checkpoint."""
-        return self._blockwise_folder is not None
+        return bool(self._later)
 
     def load_blockwise(self) -> None:
         """Attach the blockwise parts to the transformer, unless they are there already.
@@ -84,11 +86,10 @@ class Parts:
         """
         if self.dit.blockwise is not None:
             return
-        assert self._blockwise_folder is not None, "the file has no blockwise tensors"
-        tensors = find_tensors(self._blockwise_folder, MODEL_STEM)
+        assert self._later, "the file has no blockwise tensors"
+        self._files.check()
         stored = blockwise_stored(self.dit.config)
-        others = tensors.keys() - stored.shapes.keys()
-        fill(stored.parts, stored.names, tensors, others, self.dit.device, self.dit.dtype)
+        fill(stored.parts, stored.names, self._later, (), self.dit.device, self.dit.dtype)
         parts = stored.parts["blockwise"]
         assert isinstance(parts, BlockwiseParts)
         self.dit.blockwise = parts
@@ -109,21 +110,42 @@ def load(
     Raises: ModelFilesError: a tensor is missing, unknown, damaged or of a wrong shape; its name is
         in the message.
     """
-    projection = _load_projection(folder, config, device)
+    projection = _load_projection(folder, autoencoder_folder, config, device)
     codec = _load_codec(autoencoder_folder, config.autoencoder, device, codec_dtype)
-    tensors = find_tensors(folder, MODEL_STEM)
+    tensors = find_part(folder, Part.TRANSFORMER)
     stored, blockwise = dit_stored(config.dit), blockwise_stored(config.dit).shapes
-    has_blockwise = not blockwise.keys().isdisjoint(tensors)
-    check(stored.shapes | (blockwise if has_blockwise else {}), tensors, ())
+    later = {name: tensors[name] for name in blockwise if name in tensors}
+    _check(folder, stored.shapes | (blockwise if later else {}), tensors)
     fill(stored.parts, stored.names, tensors, blockwise, device, dtype)
     dit = stored.parts["dit"]
     assert isinstance(dit, EchoDiT)
-    return Parts(dit, codec, projection, folder if has_blockwise else None)
+    return Parts(dit, codec, projection, later)
 
 
-def _load_projection(folder: Path, config: EchoConfig, device: torch.device) -> LatentProjection:
-    tensors = find_tensors(folder, PCA_STEM)
-    check(pca_shapes(config.dit.latent_size, config.autoencoder.latent_dim), tensors, ())
+def _check(
+    folder: Path,
+    wanted: Mapping[str, Shape],
+    tensors: Mapping[str, Found],
+    unused: Collection[str] = (),
+) -> None:
+    """Nothing. Raises: ModelFilesError: as `check`, and where the sizes come from no file."""
+    try:
+        check(wanted, tensors, unused)
+    except ModelFilesError as error:
+        if (folder / CONFIG_FILE).is_file():
+            raise
+        raise ModelFilesError(
+            f"{error.message} There is no {CONFIG_FILE} in {folder}, so the published sizes were "
+            "assumed."
+        ) from error
+
+
+def _load_projection(
+    folder: Path, autoencoder_folder: Path, config: EchoConfig, device: torch.device
+) -> LatentProjection:
+    tensors = find_projection(folder)
+    shapes = pca_shapes(config.dit.latent_size, config.autoencoder.latent_dim)
+    _check(autoencoder_folder, shapes, tensors)
     reader = TensorReader(tensors, device, torch.float32)
     scale = reader.read(SCALE)
     if not scale.all():
@@ -134,8 +156,9 @@ def _load_projection(folder: Path, config: EchoConfig, device: torch.device) -> 
 def _load_codec(
     folder: Path, config: AutoencoderConfig, device: torch.device, dtype: torch.dtype
 ) -> tuple[AutoencoderEncoder, Quantizer, AutoencoderDecoder]:
-    tensors = find_tensors(folder, MODEL_STEM)
+    tensors = find_part(folder, Part.AUTOENCODER)
     stored = codec_stored(config, tensors.keys())
+    _check(folder, stored.shapes, tensors, codec_tables.buffers(config))
     fill(stored.parts, stored.names, tensors, codec_tables.buffers(config), device, dtype)
     encoder, quantizer, decoder = stored.parts.values()
     assert isinstance(encoder, AutoencoderEncoder)
@@ -186,7 +209,7 @@ def autoencoder_fingerprint(folder: Path) -> str:
 
     Raises: ModelFilesError: the file is missing or damaged.
     """
-    tensors = find_tensors(folder, MODEL_STEM)
+    tensors = find_part(folder, Part.AUTOENCODER)
     codebooks = sorted(name for name in tensors if name.endswith(_CODEBOOK))
     check({name: tensors[name].entry.shape for name in codebooks}, tensors, tensors.keys())
     reader = TensorReader(tensors, torch.device("cpu"), torch.float32)

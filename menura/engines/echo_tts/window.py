@@ -30,6 +30,10 @@ class Rate:
         """The frames that hold so many seconds, rounded up to whole patches."""
         return self.whole_patches(math.ceil(seconds * self.frame_rate_hz))
 
+    def shown(self, n_frames: int) -> str:
+        """The frames as people read them: `2.0 s (44 frames)`."""
+        return f"{n_frames / self.frame_rate_hz:.1f} s ({n_frames} frames)"
+
     def whole_patches(self, n_frames: int) -> int:
         """The number of frames, rounded up to whole patches."""
         return -(-n_frames // self.patch_frames) * self.patch_frames

@@ -25,7 +25,8 @@ from menura.engines.qwen3_tts.config_files import CODEC_FOLDER
 from menura.engines.qwen3_tts.speaker_encoder import SpeakerEncoder
 from menura.engines.qwen3_tts.talker import Talker
 from menura.nn.codec_blocks import DILATIONS
-from menura.runtime.checkpoint_tensors import fill, find_tensors, without_memory
+from menura.runtime.checkpoint_tensors import fill, without_memory
+from menura.runtime.found_tensors import find_tensors
 from menura.runtime.tensor_names import tensor_names
 
 Names = dict[str, str]

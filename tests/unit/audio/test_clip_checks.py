@@ -23,7 +23,7 @@ def test_a_clip_within_the_bounds_passes(samples: FloatArray) -> None:
 @pytest.mark.parametrize(
     ("samples", "said"),
     [
-        (clip(0), "0.000 s, and a voice needs at least 0.500 s; give ten seconds of speech"),
+        (clip(0), r"0.000 s \(0 samples\), and .* 0.500 s \(50 samples at 100 Hz\); give ten"),
         (clip(49), "0.490 s"),
         (clip(50, np.nan), "NaN"),
         (clip(50, -np.inf), "infinite"),
@@ -39,3 +39,8 @@ def test_what_makes_no_voice_is_refused(samples: FloatArray, said: str) -> None:
 def test_more_than_five_minutes_are_refused() -> None:
     with pytest.raises(AudioTooLargeError, match="at most 300 s; give ten seconds of speech"):
         check_clip(clip(30_001), RATE_HZ, 0.5, BEST)
+
+
+def test_a_clip_one_sample_short_is_told_in_samples() -> None:
+    with pytest.raises(InvalidValueError, match=r"0\.186 s \(8191 samples\).* \(8192 samples"):
+        check_clip(clip(8191), 44_100, 8192 / 44_100, BEST)

@@ -31,11 +31,11 @@ def test_what_is_not_done_as_asked_is_told(applied: dict[str, object], lines: li
 @pytest.mark.parametrize(
     ("segments", "words"),
     [
-        ([3], "segment 3"),
-        ([0, 1], "segments 0, 1"),
-        ([0, 1, 2, 3, 9], "segments 0, 1, 2, 3, 9"),
-        (list(range(4096)), "4096 segments (0 to 4095)"),
-        ([2, 3, 4, 5, 6, 9], "6 segments (between 2 and 9)"),
+        ([3], "segment 4"),
+        ([0, 1], "segments 1, 2"),
+        ([0, 1, 2, 3, 9], "segments 1, 2, 3, 4, 10"),
+        (list(range(4096)), "4096 segments (1 to 4096)"),
+        ([2, 3, 4, 5, 6, 9], "6 segments (between 3 and 10)"),
     ],
 )
 def test_many_segments_are_counted_and_not_listed(segments: list[int], words: str) -> None:
@@ -50,13 +50,13 @@ def test_many_segments_are_counted_and_not_listed(segments: list[int], words: st
         ([("stop", ""), ("stop", "")], []),
         (
             [("stop", ""), ("length", "too long")],
-            ["segment 1 ended at a limit (too long); another --seed may end by itself"],
+            ["segment 2 ended at a limit (too long); another --seed may end by itself"],
         ),
         (
             [("length", "a"), ("length", "b"), ("length", "a")],
-            ["segments 0, 1, 2 ended at a limit (a; b); another --seed may end by itself"],
+            ["segments 1, 2, 3 ended at a limit (a; b); another --seed may end by itself"],
         ),
-        ([("length", "")], ["segment 0 ended at a limit; another --seed may end by itself"]),
+        ([("length", "")], ["segment 1 ended at a limit; another --seed may end by itself"]),
     ],
 )
 def test_an_end_at_a_limit_is_told(ends: list[tuple[str, str]], lines: list[str]) -> None:

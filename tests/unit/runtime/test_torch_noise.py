@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from menura.runtime.torch_noise import LATENTS, TorchNoise
@@ -36,3 +37,15 @@ def test_a_shorter_window_has_the_first_numbers_of_a_longer_one() -> None:
     short = torch.as_tensor(TorchNoise(3).draw(LATENTS, (1, 20, 8)))
     long = torch.as_tensor(TorchNoise(3).draw(LATENTS, (1, 64, 8)))
     assert torch.equal(short, long[:, :20])
+
+
+@pytest.mark.parametrize("name", [LATENTS, "codes"])
+def test_the_default_dtype_of_others_changes_nothing(name: str) -> None:
+    plain = TorchNoise(3).draw(name, (64,))
+    torch.set_default_dtype(torch.float64)
+    try:
+        again = TorchNoise(3).draw(name, (64,))
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert again.dtype == torch.float32
+    assert torch.equal(again, plain)

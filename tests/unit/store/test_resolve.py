@@ -260,3 +260,13 @@ def test_the_librarys_own_download_is_used_if_its_digest_is_right(
     assert builtin_voice_file("builtin-emma") == own
     shutil.rmtree(own.parent)
     assert builtin_voice_file("emma") is None
+
+
+def test_a_file_that_is_given_as_a_model_names_its_folder(tmp_path: Path) -> None:
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(b"")
+    with pytest.raises(ModelNotFoundError) as caught:
+        resolve(str(file))
+    assert caught.value.message == (
+        f"model {str(file)!r} is a file, and a model is a folder: give {str(tmp_path)!r}."
+    )

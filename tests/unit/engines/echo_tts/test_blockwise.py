@@ -36,8 +36,8 @@ def test_whole_patches_are_accepted(sizes: tuple[int, ...], n_before: int) -> No
 @pytest.mark.parametrize(
     ("sizes", "n_before", "message"),
     [
-        ((10, 13), 0, "blocks of 10, 13 latents make 23, .* make the last block 14"),
-        ((16, 4), 18, "16, 4 latents and a continuation of 18 make 38, .* the last block 6"),
+        ((10, 13), 0, "block_sizes=10,13 makes 23 frames, .*: make the last block 14."),
+        ((16, 4), 18, "16,4 after 18 frames to go on from makes 38 frames, .* the last block 6."),
     ],
 )
 def test_a_canvas_with_part_of_a_patch_is_refused_with_its_sizes(

@@ -8,9 +8,13 @@ import pytest
 
 from menura.engines.echo_tts import tiny
 from menura.engines.echo_tts.config import PUBLISHED
-from menura.engines.echo_tts.config_files import find_autoencoder, is_echo, read_config
+from menura.engines.echo_tts.config_files import read_autoencoder, read_config
 from menura.errors import ModelFilesError
-from tests.unit.engines.echo_tts.published_files import write_published
+from tests.unit.engines.echo_tts.published_files import (
+    published_tensors,
+    write_published,
+    write_sparse,
+)
 
 DIT, CODEC = "config.json", "fish-s1-dac-min/config.json"
 MODEL = "pytorch_model.safetensors"
@@ -129,27 +133,28 @@ def test_rates_beyond_reason_are_refused(folder: Path) -> None:
         read_config(folder, folder / "fish-s1-dac-min")
 
 
-def test_a_folder_is_known_by_its_names_and_headers(folder: Path, tmp_path: Path) -> None:
-    assert is_echo(folder)
-    assert not is_echo(folder / "fish-s1-dac-min")
-    other = tmp_path / "other"
-    other.mkdir()
-    assert not is_echo(other)
-    (other / "pca_state.safetensors").symlink_to(folder / "pca_state.safetensors")
-    (other / MODEL).symlink_to(folder / "fish-s1-dac-min" / MODEL)
-    assert not is_echo(other)
-    (other / MODEL).unlink()
-    with pytest.raises(ModelFilesError, match="cannot be read"):
-        is_echo(other)
+@pytest.mark.parametrize(
+    "lost",
+    [
+        "encoder.block.0.conv.bias",
+        "quantizer.quantizer.quantizers.8.codebook.weight",
+        "quantizer.pre_module.layers.7.feed_forward.w1.weight",
+    ],
+)
+def test_the_published_autoencoder_is_known_with_a_tensor_missing(
+    lost: str, tmp_path: Path
+) -> None:
+    folder = write_published(tmp_path) / "fish-s1-dac-min"
+    tensors = published_tensors("codec")
+    del tensors[lost]
+    write_sparse(folder / MODEL, tensors)
+    assert read_autoencoder(folder) == PUBLISHED.autoencoder
 
 
-def test_the_autoencoder_is_found_inside_or_beside(tmp_path: Path) -> None:
-    folder = tmp_path / "echo-tts-base"
-    folder.mkdir()
-    assert find_autoencoder(folder) is None
-    beside = tmp_path / "fish-s1-dac-min"
-    beside.mkdir()
-    assert find_autoencoder(folder) == beside
-    inside = folder / "fish-s1-dac-min"
-    inside.mkdir()
-    assert find_autoencoder(folder) == inside
+def test_an_autoencoder_with_fewer_layers_is_not_the_published_one(tmp_path: Path) -> None:
+    folder = write_published(tmp_path) / "fish-s1-dac-min"
+    tensors = published_tensors("codec")
+    fewer = {name: entry for name, entry in tensors.items() if ".pre_module.layers.7." not in name}
+    write_sparse(folder / MODEL, fewer)
+    with pytest.raises(ModelFilesError, match="is missing"):
+        read_autoencoder(folder)

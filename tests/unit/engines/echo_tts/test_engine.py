@@ -91,7 +91,9 @@ def test_the_autoencoder_may_be_beside_or_be_named(checkpoint: Path, tmp_path: P
 
 def test_a_missing_autoencoder_is_named_with_both_ways_to_bring_it(tmp_path: Path) -> None:
     tiny.write_pair(tmp_path / "model", tmp_path / "codec")
-    with pytest.raises(ModelFilesError, match=r"autoencoder=.*menura models pull echo-tts-base"):
+    with pytest.raises(
+        ModelFilesError, match=r"'fish-s1-dac-min'.*menura models pull.*autoencoder="
+    ):
         EchoTTSEngine.load(tmp_path / "model", LoadArguments())
 
 
@@ -130,11 +132,38 @@ def test_exact_makes_the_whole_window_and_auto_one_by_the_text(load: Loader) -> 
     assert whole.frames.shape == (640, 80)
     assert whole.frames.dtype == np.float32
     assert whole.applied["length"] == "full"
-    assert whole.finish is FinishReason.STOP
+    assert whole.finish is FinishReason.LENGTH  # random weights never end
     short = load("auto").speak("Hello.", seed=1, **QUICK)
     assert short.frames is not None
     assert len(short.frames) == short.applied["sequence_length"] == 44
     assert short.applied["length"] == "auto"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"preset": "Independent-Low-CFG-Flat", "num_steps": 3},
+        {"num_steps": 3, "sequence_length": 22},
+        {"num_steps": 9, "block_sizes": "8,16", "block_steps": "3,2"},
+    ],
+)
+def test_the_options_that_were_applied_give_the_same_samples_again(
+    load: Loader, options: dict[str, object]
+) -> None:
+    text = "Hello there. And again, hello."
+    first = load().speak_many([SpeechRequest(text, seed=1, options=options)])[0]
+    given = first.applied["options"]
+    assert isinstance(given, dict)
+    [again] = load().speak_many([SpeechRequest(text, seed=1, options=given)])
+    assert np.array_equal(again.samples, first.samples)
+    assert again.applied["options"] == given
+
+
+def test_a_stream_tells_how_much_audio_is_made_by_its_windows(load: Loader) -> None:
+    with load().stream("Hello.", seed=1, sequence_length=220, num_steps=1) as stream:
+        assert stream.sampled_s < 2.0  # by the text
+        next(stream.moves())
+        assert stream.sampled_s == pytest.approx(220 * FRAME / RATE_HZ)
 
 
 @pytest.mark.parametrize("text", ["Hello", "Hi!", "No", "7"])
@@ -143,7 +172,7 @@ def test_a_single_word_is_never_30_s_of_noise(load: Loader, text: str) -> None:
     assert speech.seconds < 2.2
     [segment] = speech.segments
     assert segment.finish is FinishReason.LENGTH  # random weights never end, and it is told
-    assert segment.reason == "no end of speech within 44 frames"
+    assert segment.reason == "no end of speech within 2.0 s (44 frames)"
 
 
 def test_the_licence_of_the_audio_is_reported_and_tagged(load: Loader, tmp_path: Path) -> None:

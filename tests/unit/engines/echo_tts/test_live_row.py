@@ -143,17 +143,17 @@ def test_what_follows_the_speech_is_cut_before_it_is_decoded_and_told(
     assert segment.trimmed_s == pytest.approx(24 * FRAME_S)
 
 
-def test_a_window_full_of_speech_ended_at_a_limit_unless_upstream_is_wanted(
-    auto: menura.TTS, exact: menura.TTS, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("options", [WINDOW, BLOCKS])
+def test_a_window_full_of_speech_is_kept_whole_and_ended_at_a_limit(
+    options: Given, tts: menura.TTS, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for loaded, finish, reason in (
-        (auto, FinishReason.LENGTH, "no end of speech within 44 frames"),
-        (exact, FinishReason.STOP, ""),
-    ):
-        follow(monkeypatch, loaded, speech(44))
-        [segment] = speak(loaded, sequence_length=44).segments
-        assert (segment.finish, segment.reason) == (finish, reason)
-        assert segment.trimmed_s == 0.0
+    follow(monkeypatch, tts, speech(44))
+    found = speak(tts, **options)
+    assert len(found.samples) == 44 * FRAME
+    [segment] = found.segments
+    assert segment.finish is found.finish is FinishReason.LENGTH
+    assert segment.reason == "no end of speech within 2.0 s (44 frames)"
+    assert segment.trimmed_s == 0.0
 
 
 def test_a_window_without_any_speech_is_an_error(

@@ -1,5 +1,6 @@
 """What the model is to see of a request, without any weights."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -86,16 +87,34 @@ def test_what_has_no_effect_without_a_voice_is_told_where_it_was_asked_for() -> 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
+        (
+            {"num_steps": 9, "block_sizes": "8,8", "block_steps": "2,3"},
+            ["num_steps: block_steps gives each block its own"],
+        ),
         ({"rescale_k": 1.2}, ["rescale_k: rescale_sigma is not given"]),
         ({"rescale_sigma": 3.0}, ["rescale_sigma: rescale_k is not given"]),
     ],
 )
-def test_half_of_a_rescaling_does_nothing_and_is_told(
-    given: dict[str, object], said: list[str]
-) -> None:
-    half = prompt(given=given)
-    assert half.settings.rescale is None
-    assert half.applied["without_effect"] == said
+def test_an_option_that_does_nothing_is_told(given: dict[str, object], said: list[str]) -> None:
+    found = prompt(given=given)
+    assert found.settings.rescale is None
+    assert found.applied["without_effect"] == said
+    options = found.applied["options"]
+    assert isinstance(options, dict)
+    assert options[said[0].partition(":")[0]] is None
+
+
+def test_a_voice_is_forced_in_all_layers_where_more_are_asked_for() -> None:
+    given = {"speaker_kv_scale": 1.5, "speaker_kv_min_t": 0.9, "speaker_kv_max_layers": 24}
+    assert "without_effect" not in prompt(given=given, voice=VOICE).applied
+    more = prompt(given=given | {"speaker_kv_max_layers": 25}, voice=VOICE)
+    told = ["speaker_kv_max_layers: the model has only 24 layers"]
+    assert more.applied["without_effect"] == told
+
+
+def test_joint_guidance_takes_the_voices_scale_even_where_no_voice_is_given() -> None:
+    joint = prompt(given={"cfg_scale_speaker": 5, "guidance": "joint"})
+    assert "without_effect" not in joint.applied
 
 
 def test_applied_holds_every_option_as_it_is_used() -> None:
@@ -107,7 +126,12 @@ def test_applied_holds_every_option_as_it_is_used() -> None:
     assert options["cfg_scale_text"] == 3.0
     assert applied["guidance"] == "joint"
     assert applied["length"] == "auto"
-    assert applied["sequence_length"] == options["sequence_length"] < 100
+    assert options["sequence_length"] is None
+    window = applied["sequence_length"]
+    assert isinstance(window, int)
+    assert window < 100
+    found = prompt(given={"sequence_length": 441})
+    assert found.sampled_s == 441 * 2048 / 44_100
     blocks = prompt(given={"block_sizes": "32,128", "block_steps": "8,15"}).applied
     assert blocks["length"] == "blocks"
     assert blocks["sequence_length"] == 160
@@ -115,6 +139,33 @@ def test_applied_holds_every_option_as_it_is_used() -> None:
     assert isinstance(used, dict)
     assert used["block_sizes"] == [32, 128]
     assert used["block_steps"] == [8, 15]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"preset": "Independent-Low-CFG-Flat", "cfg_scale_text": 0},
+        {"sequence_length": 37},
+        {"sequence_length": 37, "length": "full"},
+        {"length": "auto", "num_steps": 8},
+        {"block_sizes": "32,128", "block_steps": "8,15"},
+        {"block_sizes": "32,128"},
+        {"rescale_k": 1.2},
+        {"continue_segments": True, "guidance": "joint"},
+    ],
+)
+@pytest.mark.parametrize("voice", [None, VOICE])
+def test_the_options_that_were_applied_can_be_given_again(
+    given: dict[str, object], voice: Voice | None
+) -> None:
+    first = prompt(given=given, voice=voice)
+    options = first.applied["options"]
+    assert isinstance(options, dict)
+    again = prompt(given=json.loads(json.dumps(options)), voice=voice)
+    assert again.settings == first.settings
+    assert again.applied["options"] == options
+    assert "without_effect" not in again.applied
 
 
 @pytest.mark.parametrize(("n_bytes", "is_allowed"), [(762, True), (763, False)])
@@ -145,7 +196,7 @@ def test_a_segment_without_room_starts_anew_and_says_so() -> None:
     assert long.settings.block_sizes is None
     assert bytes(long.ids) == b"\0[S1] She opened the window."
     assert long.applied["not_continued"] == [
-        "'She opened the window.': the segment before it left room for 20 frames"
+        "'She opened the window.': the segment before it left room for 0.9 s (20 frames)"
     ]
     wordy = prompt(before=Spoken("a" * 750, latents(64)))
     assert wordy.continuation is None

@@ -57,9 +57,9 @@ def test_15_and_16_a_single_word_gives_two_seconds_at_most(tts: menura.TTS, text
     [segment] = speech.segments
     # Random weights make no end: that is said, and it can be tried again.
     assert segment.finish is FinishReason.LENGTH
-    assert segment.reason == "no end of speech within 44 frames"
+    assert segment.reason == "no end of speech within 2.0 s (44 frames)"
     again = tts.speak(text, seed=2, num_steps=2, retries=2)
-    reasons = ["no end of speech within 44 frames"] * 2
+    reasons = ["no end of speech within 2.0 s (44 frames)"] * 2
     assert again.applied["retries"] == [{"segment": 0, "reasons": reasons}]
     assert again.segments[0].seed != segment.seed
 

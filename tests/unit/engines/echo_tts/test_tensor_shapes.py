@@ -165,3 +165,30 @@ def test_a_configuration_that_asks_for_nonsense_is_a_problem(folder: Path) -> No
 def test_a_folder_inside_another_counts_once(folder: Path) -> None:
     n_bytes = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     assert models.show(folder).n_bytes == n_bytes
+
+
+@pytest.mark.parametrize("lost", [MODEL, PCA])
+def test_a_missing_file_of_the_model_is_named(lost: str, folder: Path) -> None:
+    (folder / lost).unlink()
+    assert problems(folder) == {lost: ("the file is missing",)}
+
+
+def test_an_autoencoder_given_as_the_model_says_what_it_is(folder: Path) -> None:
+    [(name, [said])] = problems(folder / "fish-s1-dac-min").items()
+    assert name == "tensors"
+    assert "holds the autoencoder of Echo-TTS" in said
+
+
+def test_swapped_files_are_told_once_each(folder: Path) -> None:
+    (folder / MODEL).rename(folder / "kept")
+    (folder / CODEC).rename(folder / MODEL)
+    (folder / "kept").rename(folder / CODEC)
+    found = problems(folder)
+    assert list(found) == [MODEL, CODEC]
+    assert ["here the" in said for file in found.values() for said in file] == [True, True]
+
+
+def test_every_file_has_one_verdict(folder: Path) -> None:
+    change(folder, MODEL, lambda tensors: tensors.pop("out_norm.weight"))
+    paths = [file.folder / file.name for file in models.verify(folder).files]
+    assert len(paths) == len(set(paths))

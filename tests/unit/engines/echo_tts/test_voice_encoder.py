@@ -44,14 +44,21 @@ def clip(n_samples: int, peak: float = 0.5) -> FloatArray:
 def test_a_voice_is_the_latents_of_the_clip(mode: str) -> None:
     samples = clip(5 * RATE_HZ)
     with warnings.catch_warnings(action="error"):
-        voice = ENCODER.encode(Reference(samples, RATE_HZ, "what is said"), mode)
+        voice = ENCODER.encode(Reference(samples, RATE_HZ), mode)
     assert (voice.engine, voice.mode) == ("echo-tts", "latents")
-    assert (voice.fingerprint, voice.transcript) == ("name of the weights", "what is said")
+    assert (voice.fingerprint, voice.transcript) == ("name of the weights", None)
     assert list(voice.arrays) == ["latents"]
     assert np.array_equal(
         voice.arrays["latents"], speaker_latents(AUTOENCODER, PROJECTION, samples)
     )
     check_prompt(voice, PUBLISHED)
+
+
+def test_a_transcript_is_kept_and_that_it_is_not_read_is_told_once() -> None:
+    with pytest.warns(VoiceWarning, match="Echo-TTS does not read it") as told:
+        voice = ENCODER.encode(Reference(clip(5 * RATE_HZ), RATE_HZ, "what is said"), "auto")
+    assert voice.transcript == "what is said"
+    assert len(told) == 1
 
 
 def test_a_short_clip_is_warned_of() -> None:

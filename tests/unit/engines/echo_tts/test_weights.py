@@ -275,3 +275,36 @@ def test_the_fingerprint_names_the_codebooks_and_not_the_file(folder: Path, writ
     name = "quantizer.semantic_quantizer.quantizers.0.codebook.weight"
     _change(folder, CODEC, _with({name: torch.ones(64, 8)}))
     assert weights.autoencoder_fingerprint(codec) != recorded
+
+
+def test_a_file_that_changed_is_not_read_for_blocks(folder: Path, config: EchoConfig) -> None:
+    _change(folder, MODEL, dict)
+    parts = _load(folder, config)
+    other = {name: torch.zeros_like(tensor) for name, tensor in load_file(folder / MODEL).items()}
+    save_file(other, folder / "new.safetensors")
+    (folder / "new.safetensors").replace(folder / MODEL)
+    with pytest.raises(ModelFilesError, match="has changed since the model was loaded"):
+        parts.load_blockwise()
+    (folder / MODEL).unlink()
+    with pytest.raises(ModelFilesError, match="has changed since the model was loaded"):
+        parts.load_blockwise()
+
+
+def test_sizes_that_no_file_says_are_told_as_assumed(folder: Path) -> None:
+    with pytest.raises(ModelFilesError, match="so the published sizes were assumed") as caught:
+        _load(folder, PUBLISHED)
+    assert str(folder) in caught.value.message
+
+
+def test_a_model_without_its_projection_says_so(folder: Path, config: EchoConfig) -> None:
+    (folder / PCA).unlink()
+    with pytest.raises(ModelFilesError, match=f"^{PCA} is missing in {folder}"):
+        _load(folder, config)
+
+
+@pytest.mark.parametrize("file", [MODEL, PCA, CODEC])
+def test_a_file_without_tensors_is_named(file: str, folder: Path, config: EchoConfig) -> None:
+    _change(folder, file, lambda _: {})
+    with pytest.raises(ModelFilesError, match="holds no tensor") as caught:
+        _load(folder, config)
+    assert str(folder / file) in caught.value.message
