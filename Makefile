@@ -8,11 +8,12 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 TEXT ?= Hello from Menura.
 CASE ?= cold_start
 PARITY := .venv-parity
-UPSTREAM := tests/parity/qwen3_tts
+PEERS := .venv-peers
+UPSTREAM := tests/parity
 PARITY_FULL ?= 0
 export TEXT PARITY_FULL
 
-.PHONY: say test check lint types fix slow asr parity gpu bench native-sanitize clean
+.PHONY: say test check lint types fix slow asr parity gpu bench peers native-sanitize clean
 .DEFAULT_GOAL := check
 
 say: $(VENV)/base.done  ## speak TEXT to hello.wav
@@ -46,8 +47,8 @@ parity: $(VENV)/dev.done $(PARITY)/parity.done  ## exact mode beside upstream's 
 gpu: $(VENV)/dev.done $(PARITY)/parity.done  ## what needs a CUDA device; skipped without one
 	$(PYTEST) -m gpu tests/parity tests/speed
 
-# Cases of Qwen3-TTS need torch, and upstream's environment beside ours.
-BENCH_NEEDS = $(if $(filter qwen3_tts%,$(CASE)),$(VENV)/dev.done $(PARITY)/parity.done)
+# Cases of these engines need torch, and upstream's environment beside ours.
+BENCH_NEEDS = $(if $(filter qwen3_tts% echo_tts%,$(CASE)),$(VENV)/dev.done $(PARITY)/parity.done)
 
 native-sanitize: $(VENV)/dev.done  ## the native kernels under ASan, UBSan, TSan and valgrind
 	$(BIN)/python -m tests.native.sanitize
@@ -55,8 +56,12 @@ native-sanitize: $(VENV)/dev.done  ## the native kernels under ASan, UBSan, TSan
 bench: $(VENV)/base.done $(BENCH_NEEDS)  ## measure CASE and print its table
 	$(BIN)/python -m bench.run $(CASE)
 
+peers: $(VENV)/dev.done $(PARITY)/parity.done $(PEERS)/vox.done $(PEERS)/mizuoto.done  ## measure ours beside other people's engines
+	$(BIN)/python -m bench.qwen3_tts.side_by_side --threads 1
+	$(BIN)/python -m bench.qwen3_tts.side_by_side --threads 2
+
 clean:
-	rm -rf $(VENV) $(PARITY) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PARITY) $(PEERS) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -79,4 +84,10 @@ $(PARITY)/parity.done: $(UPSTREAM)/requirements.txt $(UPSTREAM)/upstream.txt
 	$(PYTHON) -m venv $(PARITY)
 	$(PARITY)/bin/pip install --quiet --disable-pip-version-check -r $(UPSTREAM)/requirements.txt
 	$(PARITY)/bin/pip install --quiet --disable-pip-version-check --no-deps -r $(UPSTREAM)/upstream.txt
+	@touch $@
+
+# Each peer has an environment of its own; only its program or its own side runs there.
+$(PEERS)/%.done: bench/qwen3_tts/peers/requirements-%.txt
+	$(PYTHON) -m venv $(PEERS)/$*
+	$(PEERS)/$*/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@

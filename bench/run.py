@@ -3,6 +3,9 @@
 Every run of every side is a new process; the sides take turns, so that a noisy machine disturbs
 them alike. Wall and CPU seconds and peak memory are the operating system's own. Where a command
 prints a JSON object with `timings`, those are kept too.
+
+Of a case with `by_turns = true` every side is one process, which loads its model once and then
+answers each line of its input with the `timings` of one turn.
 """
 
 import argparse
@@ -62,14 +65,14 @@ def measure(case: str, folder: Path, repeats: int | None) -> dict[str, object]:
         "text": (BENCH / "cases" / "harvard.txt").read_text(),
     }
     words |= {name: told(command, words) for name, command in facts.get("words", {}).items()}
-    sides = {name: side["command"] for name, side in facts["sides"].items()}
-    runs: dict[str, list[Figures]] = {name: [] for name in sides}
+    sides = {
+        name: [word.format_map(words) for word in side["command"]]
+        for name, side in facts["sides"].items()
+    }
     warm_up = facts.get("warm_up", True)  # a first turn that fills the disk cache
-    for turn in range((repeats or facts["repeats"]) + warm_up):
-        for name, command in sides.items():
-            figures = run_once([word.format_map(words) for word in command], folder)
-            if turn >= warm_up:
-                runs[name].append(figures)
+    n_turns = (repeats or facts["repeats"]) + warm_up
+    take = runs_by_turns if facts.get("by_turns") else runs_of_processes
+    runs = {name: turns[warm_up:] for name, turns in take(sides, n_turns, folder).items()}
     return {
         "case": case,
         "about": facts["about"],
@@ -78,6 +81,61 @@ def measure(case: str, folder: Path, repeats: int | None) -> dict[str, object]:
         "install": install,
         "runs": runs,
     }
+
+
+def runs_of_processes(
+    sides: Mapping[str, list[str]], n_turns: int, folder: Path
+) -> dict[str, list[Figures]]:
+    """The figures of each side's turns, each turn a new process."""
+    runs: dict[str, list[Figures]] = {name: [] for name in sides}
+    for _ in range(n_turns):
+        for name, command in sides.items():
+            runs[name].append(run_once(command, folder))
+    return runs
+
+
+def runs_by_turns(
+    sides: Mapping[str, list[str]], n_turns: int, folder: Path
+) -> dict[str, list[Figures]]:
+    """The figures of each side's turns in one process, and the peak memory of all its turns.
+
+    The order alternates: what one turn leaves behind disturbs both sides alike.
+    """
+    processes = {name: _start(command, folder) for name, command in sides.items()}
+    runs: dict[str, list[Figures]] = {name: [] for name in sides}
+    for turn in range(n_turns):
+        for name in sorted(sides, reverse=bool(turn % 2)):
+            runs[name].append(_turn(processes[name]))
+    for name, process in processes.items():
+        assert process.stdin is not None
+        process.stdin.close()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        for figures in runs[name]:
+            figures["peak_mb"] = usage.ru_maxrss / 1024
+    return runs
+
+
+def _start(command: list[str], folder: Path) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        command, cwd=BENCH.parent, text=True, env=_environment(folder),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def _turn(side: "subprocess.Popen[str]") -> Figures:
+    assert side.stdin is not None
+    assert side.stdout is not None
+    side.stdin.write("\n")
+    side.stdin.flush()
+    line = side.stdout.readline()
+    if not line:
+        raise SystemExit(f"{side.args!r} ended with {side.wait()}, see above.")
+    return {name: float(value) for name, value in json.loads(line)["timings"].items()}
+
+
+def _environment(folder: Path) -> Mapping[str, str]:
+    return os.environ | {"MENURA_HOME": str(folder / "home"), "MENURA_SERVER": "off"}
 
 
 def told(command: list[str], words: Mapping[str, str]) -> str:
@@ -105,11 +163,10 @@ def megabytes(folder: Path) -> float:
 
 def run_once(command: list[str], folder: Path) -> Figures:
     """The figures of one run of the command; it must succeed."""
-    environment = os.environ | {"MENURA_HOME": str(folder / "home"), "MENURA_SERVER": "off"}
     with (folder / "stdout").open("w+b") as out, (folder / "stderr").open("w+b") as err:
         start = time.perf_counter()
         process = subprocess.Popen(
-            command, cwd=BENCH.parent, stdout=out, stderr=err, env=environment
+            command, cwd=BENCH.parent, stdout=out, stderr=err, env=_environment(folder)
         )
         _, status, usage = os.wait4(process.pid, 0)
         wall_s = time.perf_counter() - start

@@ -8,10 +8,7 @@ from pathlib import Path
 from threading import RLock
 from types import MappingProxyType
 
-from menura import __version__, catalogue, models, settings, voices
-from menura.audio.encoders import open_file
-from menura.audio.formats import format_for
-from menura.audio.tags import Tags, synthetic_mark
+from menura import catalogue, models, saving, settings, voices
 from menura.engines import registry
 from menura.engines.contract import (
     Capability,
@@ -269,19 +266,20 @@ class TTS:
         """
         plans = [self.plan(request) for request in requests]
         takes = [Take(planned, self.spec, keep=True) for planned in plans]
-        jobs = Jobs()
+        jobs = Jobs(ahead=self.spec.segments_ahead)
         for planned, take in zip(plans, takes, strict=True):
-            jobs.submit(self._jobs_of(planned, take, Delivery()))
+            jobs.submit(self._jobs_of(planned, take, Delivery()), in_turn=_goes_on(planned))
         for delivered in self._loop(jobs, sum(len(planned.segments) for planned in plans)):
             takes[delivered.request].add(delivered)
-        writer = partial(save, mark=self.settings.mark)
+        writer = partial(saving.save, mark=self.settings.mark)
         return [take.speech(writer) for take in takes]
 
     def _stream(self, planned: SpeechPlan, words: Iterator[str] | None) -> SpeechStream:
         take = Take(planned, self.spec, keep=False)
         segments = self._jobs_of(planned, take, first_frame_on(planned))
-        jobs = Jobs()
-        jobs.submit(segments, None if words is None else take.hear(words))
+        jobs = Jobs(ahead=self.spec.segments_ahead)
+        heard = None if words is None else take.hear(words)
+        jobs.submit(segments, heard, in_turn=_goes_on(planned))
         # One row: segments that run beside the one that is heard would make it late.
         return SpeechStream(take, self._loop(jobs, 1))
 
@@ -312,33 +310,17 @@ class TTS:
         return self.engine.noise(planned.seed_of(segment, attempt))
 
     def _build_prompt(self, text: str | None, planned: SpeechPlan, take: Take) -> Prompt:
-        prompt = self.engine.build_prompt(text, planned.manner)
-        take.note(prompt.applied)
+        manner = planned.manner
+        if _goes_on(planned):
+            manner = replace(manner, before=take.before)
+        prompt = self.engine.build_prompt(text, manner)
+        take.prepare(prompt)
         return prompt
 
 
-def save(speech: Speech, path: Path, *, mark: bool) -> None:
-    """Nothing; the speech stands in the file, in the format of its ending.
-
-    Raises: InvalidValueError: the ending names no format; OutputError: it cannot be written.
-    """
-    tags = tags_of(speech.applied, mark=mark)
-    with open_file(path, format_for(path), speech.sample_rate_hz, tags) as encoder:
-        encoder.write(speech.samples)
-
-
-def tags_of(applied: Mapping[str, object], *, mark: bool, title: str = "") -> Tags:
-    """The tags of a file: who speaks, its licence if it has one, and that it is synthetic."""
-    model = str(applied["model"])
-    voice = str(applied["voice"] or model)
-    details = {"model": model, "voice": voice, "seed": str(applied["seed"])}
-    licence = str(applied.get("output_licence", ""))
-    return Tags(
-        title=title,
-        artist=f"{voice} ({model})",
-        comment=f"Licence of this audio: {licence}" if licence else "",
-        synthetic=synthetic_mark(f"menura/{__version__}", **details) if mark else None,
-    )
+def _goes_on(planned: SpeechPlan) -> bool:
+    """Whether each segment is to go on from the one before it."""
+    return bool(getattr(planned.manner.options, "continue_segments", False))
 
 
 def pauses_of(chosen: settings.Settings) -> Pauses:

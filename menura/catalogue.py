@@ -192,7 +192,7 @@ ECHO = KnownModel(
         )),
         Repo("jordand/fish-s1-dac-min", (
             ExpectedFile("pytorch_model.safetensors", None, 1_870_930_000),
-            ExpectedFile("config.json", None, 1_000),
+            ExpectedFile("config.json", None, 1_000, is_optional=True),
         )),
     ),
     n_parameters=2_800_742_736,

@@ -6,13 +6,13 @@ catalogue does not know, ask a hub.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from menura.catalogue import BUILTIN, KnownModel, known_models, lookup
 from menura.engines import registry
-from menura.engines.contract import TensorShapes
+from menura.engines.contract import EngineClass, TensorShapes
 from menura.errors import EngineNotInstalledError, ModelFilesError, ModelNotFoundError
 from menura.store import verify as checks
 from menura.store.cache import Copy, Hub, hub_cache
@@ -97,7 +97,8 @@ def _show_voice(known: KnownModel) -> InstalledModel:
 
 
 def _folder_bytes(copies: Iterable[Copy]) -> list[int]:
-    files = (file for copy in copies for file in copy.folder.rglob("*"))
+    """The sizes of all files; one folder may lie inside another."""
+    files = {file for copy in copies for file in copy.folder.rglob("*")}
     return [file.stat().st_size for file in files if file.is_file()]
 
 
@@ -107,7 +108,14 @@ def path(name_or_folder: str | os.PathLike[str]) -> tuple[Path, ...]:
     Raises: ModelNotFoundError: it is not here, or not whole.
     """
     found = resolve(name_or_folder)
-    return found.folders or show(name_or_folder).paths
+    shown = show(name_or_folder)
+    if shown.known is not None and shown.missing:
+        raise ModelNotFoundError(
+            f"model {shown.name!r} is not whole (missing: {', '.join(shown.missing)}). Put what is "
+            f"missing there, or bring it with: menura models pull {shown.known.name}",
+            param="model",
+        )
+    return found.folders or shown.paths
 
 
 def verify(name_or_folder: str | os.PathLike[str], *, full: bool = False) -> VerifyReport:
@@ -130,28 +138,73 @@ def verify_steps(
     expected, remarks = _expected_tensors(name_or_folder)
     for step in checks.verify_steps(name_or_folder, full=full, expected_tensors=expected):
         if isinstance(step, VerifyReport):
-            yield replace(step, files=(*step.files, *remarks))
+            told = {problem for file in step.files for problem in file.problems}
+            files: Sequence[FileReport] = step.files
+            for remark in remarks:
+                if remark.notes or not told.issuperset(remark.problems):
+                    files = checks.with_report(files, remark)
+            yield replace(step, files=tuple(files))
         else:
             yield step
 
 
 def _expected_tensors(
     name_or_folder: str | os.PathLike[str],
-) -> tuple[list[dict[str, TensorShapes]], list[FileReport]]:
-    """What the engine needs in the model's folder, or a report that says why that is not known."""
+) -> tuple[list[Mapping[str, TensorShapes]], list[FileReport]]:
+    """What the engine needs in each of the model's folders, and reports that say why not."""
     found = locate(name_or_folder)
-    copy = found.copies[0] if found.copies else None
-    if copy is None:
+    first = found.copies[0] if found.copies else None
+    if first is None:
         return [], []
     try:
-        name = found.known.engine if found.known else registry.recognise(copy.folder)
+        name = found.known.engine if found.known else registry.recognise(first.folder)
         engine_class = registry.engine_class(name)
     except (EngineNotInstalledError, ModelFilesError) as error:
+        is_no_model = found.source is Source.FOLDER and isinstance(error, ModelFilesError)
+        if is_no_model:
+            return [], [FileReport(first.folder, _TENSORS, 0, (error.message,))]
         note = f"names and shapes were not compared: {error.message}"
-        return [], [FileReport(copy.folder, _TENSORS, 0, notes=(note,))]
+        return [], [FileReport(first.folder, _TENSORS, 0, notes=(note,), is_checked=False)]
+    expected: list[Mapping[str, TensorShapes]] = []
+    remarks: list[FileReport] = []
+    for copy in found.copies:
+        needed, remark = _needed_tensors(engine_class, copy)
+        expected.append(_without_those_of(found.copies, copy, needed))
+        remarks += [remark] if remark else []
+    return expected, remarks
+
+
+def _needed_tensors(
+    engine_class: EngineClass, copy: Copy | None
+) -> tuple[Mapping[str, TensorShapes], FileReport | None]:
+    """What the engine needs in one folder; where that cannot be told, the fault.
+
+    A file that is not there is reported as such, and no fault here.
+    """
+    if copy is None:
+        return {}, None
     try:
-        return [dict(engine_class.expected_tensors(copy.folder))], []
+        return engine_class.expected_tensors(copy.folder), None
     except ModelFilesError as error:
-        # A file that is not there is reported as such.
-        problems = () if copy.missing else (error.message,)
-        return [], [FileReport(copy.folder, _TENSORS, 0, problems)] if problems else []
+        fault = FileReport(copy.folder, _culprit(copy.folder, error.message), 0, (error.message,))
+        return {}, None if copy.missing else fault
+
+
+def _culprit(folder: Path, message: str) -> str:
+    """The file of the folder that the message begins with, or a name for all of the tensors."""
+    names = [file.name for file in folder.iterdir() if message.startswith(f"{file}")]
+    return max(names, key=len, default=_TENSORS)
+
+
+def _without_those_of(
+    copies: Sequence[Copy | None], copy: Copy | None, needed: Mapping[str, TensorShapes]
+) -> Mapping[str, TensorShapes]:
+    """What is needed in the copy, without files of another copy inside it: they are told there."""
+    if copy is None:
+        return needed
+    inside = [c.folder for c in copies if c and c != copy and c.folder.is_relative_to(copy.folder)]
+    return {
+        file: shapes
+        for file, shapes in needed.items()
+        if not any((copy.folder / file).is_relative_to(folder) for folder in inside)
+    }

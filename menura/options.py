@@ -13,14 +13,17 @@ form and the checks all read these fields.
 import dataclasses
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self, get_type_hints
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Any, Self, get_args, get_origin, get_type_hints
 
 from menura.errors import InvalidValueError, did_you_mean
 
 _FACTS = "menura option"
 _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+_NAMES |= {tuple: "whole numbers such as 32,128"}
 _WORDS = {"true": True, "yes": True, "on": True, "1": True}
 _WORDS |= {"false": False, "no": False, "off": False, "0": False}
 
@@ -44,7 +47,7 @@ class OptionFacts:
         """The allowed values in words, such as `a whole number of at least 1` or `one of: a, b`."""
         if self.choices:
             return f"one of: {', '.join(self.choices)}" + (" and the like" if self.pattern else "")
-        words = _NAMES[self.kind]
+        words = _NAMES[self.kind] + (", each" if self._has_bounds_of_entries else "")
         if self.minimum is not None and self.maximum is not None:
             words += f" from {self.minimum:g} to {self.maximum:g}"
         elif self.minimum is not None:
@@ -52,6 +55,10 @@ class OptionFacts:
         elif self.maximum is not None:
             words += f" of at most {self.maximum:g}"
         return words + (f" ({self.unit})" if self.unit else "")
+
+    @property
+    def _has_bounds_of_entries(self) -> bool:
+        return self.kind is tuple and (self.minimum, self.maximum) != (None, None)
 
     def check(self, value: object) -> object:
         """The value in the option's own type; text from a command line is read.
@@ -68,22 +75,18 @@ class OptionFacts:
             )
         return read
 
-    def _read(self, value: object) -> bool | int | float | str | None:
+    def _read(self, value: object) -> bool | int | float | str | tuple[int, ...] | None:
         if self.kind is bool:
             return value if isinstance(value, bool) else _WORDS.get(str(value).lower())
         if self.kind is str:
             return value if isinstance(value, str) else None
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-            return None
-        try:
-            number = float(value)
-            if self.kind is float:
-                return number
-            return int(value) if number.is_integer() else None
-        except (ValueError, OverflowError):
-            return None
+        if self.kind is tuple:
+            return _whole_numbers(value)
+        return _number(value, self.kind)
 
-    def _in_range(self, value: bool | int | float | str) -> bool:
+    def _in_range(self, value: bool | int | float | str | tuple[int, ...]) -> bool:
+        if isinstance(value, tuple):
+            return bool(value) and all(self._in_range(entry) for entry in value)
         if isinstance(value, str):
             matches = bool(self.pattern) and re.fullmatch(self.pattern, value) is not None
             return matches or value in self.choices or not (self.choices or self.pattern)
@@ -91,6 +94,30 @@ class OptionFacts:
             return False
         above = self.minimum is None or value >= self.minimum
         return above and (self.maximum is None or value <= self.maximum)
+
+
+def _number(value: object, kind: type) -> int | float | None:
+    """The number, of its kind; None where it is none."""
+    if isinstance(value, bool) or not isinstance(value, (Real, str)):  # numpy's are Real too
+        return None
+    try:
+        number = float(value)
+        if kind is float:
+            return number
+        whole = int(value) if isinstance(value, (Integral, str)) else int(number)
+        return whole if number.is_integer() else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _whole_numbers(value: object) -> tuple[int, ...] | None:
+    """The numbers of a list, or of a text with commas; None where one of them is none."""
+    given = value.split(",") if isinstance(value, str) else value
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
+        return None
+    entries = list(given)
+    numbers = tuple(number for entry in entries if isinstance(number := _number(entry, int), int))
+    return numbers if len(numbers) == len(entries) else None
 
 
 def option(
@@ -138,6 +165,19 @@ class Options:
                 raise InvalidValueError(cls._unknown(name), param=name)
         return cls(**{name: facts[name].check(value) for name, value in given.items()})
 
+    def filled(self) -> Self:
+        """The same options with what holds where nothing was said, as far as no model is needed."""
+        return self
+
+    def as_given(self) -> dict[str, object]:
+        """Every option by its name, as it can be given again and written as JSON."""
+        values = {facts.name: getattr(self, facts.name) for facts in self.facts()}
+        return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
+
+    def longest_segment_s(self, usual_s: float) -> float:
+        """The most speech that one segment may have with these options, in seconds."""
+        return usual_s
+
     @classmethod
     def _unknown(cls, name: str) -> str:
         names = [entry.name for entry in cls.facts()]
@@ -146,12 +186,12 @@ class Options:
 
 
 def _facts_of(entry: "dataclasses.Field[Any]", hint: Any) -> OptionFacts:
-    kinds = [kind for kind in getattr(hint, "__args__", (hint,)) if kind is not type(None)]
-    optional = len(kinds) < len(getattr(hint, "__args__", (hint,)))
+    choices = get_args(hint) if get_origin(hint) is UnionType else (hint,)
+    [kind] = [choice for choice in choices if choice is not NoneType]
     return OptionFacts(
         name=entry.name,
-        kind=kinds[0],
+        kind=get_origin(kind) or kind,
         default=entry.default,
-        optional=optional,
+        optional=NoneType in choices,
         **entry.metadata[_FACTS],
     )

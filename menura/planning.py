@@ -13,6 +13,7 @@ from menura.runtime.seeding import derive, fresh_seed
 from menura.speech import Manner, SpeechRequest, validate
 from menura.text import plan as text_plan
 from menura.text.scripts import unreadable
+from menura.text.turns import longest_tag_bytes, with_turns
 
 # The language that a model must speak to read a script; for the rest the script's name is shown.
 _LANGUAGE_OF = {
@@ -83,15 +84,31 @@ def plan(
 def _segments(
     request: SpeechRequest, manner: Manner, spec: EngineSpec, pauses: text_plan.Pauses
 ) -> tuple[text_plan.Segment, ...]:
+    longest_s = manner.options.longest_segment_s(spec.max_segment_s)
     segments = text_plan.segments(
         request.text,
         language=manner.language or (spec.languages[0] if len(spec.languages) == 1 else None),
-        max_s=spec.max_segment_s,
+        max_s=longest_s,
+        max_bytes=_longest_bytes(request.text, spec, longest_s),
         pauses=pauses,
         split=request.split,
     )
     check_letters(request.text, spec)
-    return tuple(segments)
+    return tuple(with_turns(segments, spec.turn_tag) if spec.turn_tag else segments)
+
+
+def _longest_bytes(text: str, spec: EngineSpec, longest_s: float) -> int | None:
+    """The most bytes of a segment's text; fewer where options shorten the segments.
+
+    A segment that goes on from another one is read with that one's words and a space before it, and
+    one that begins inside a turn with its tag.
+    """
+    if spec.max_segment_bytes is None:
+        return None
+    longest = spec.max_segment_bytes
+    if longest_s < spec.max_segment_s:
+        longest = int(longest * longest_s / spec.max_segment_s) - 1
+    return longest - (longest_tag_bytes(text, spec.turn_tag) if spec.turn_tag else 0)
 
 
 def check_letters(text: str, spec: EngineSpec) -> None:
@@ -136,9 +153,7 @@ def _applied(
         "instruct": manner.instruct,
         "speed": float(request.speed),
         "split": request.split,
-        "options": {
-            facts.name: getattr(manner.options, facts.name) for facts in manner.options.facts()
-        },
+        "options": manner.options.filled().as_given(),
         "ignored": dict(manner.ignored),
         "dropped_characters": dropped,
     }

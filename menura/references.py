@@ -34,16 +34,16 @@ def reference(clip: Clip, transcript: str | None, rate_hz: int | None) -> Refere
         if rate_hz is None:
             raise _bad("samples need their rate: give rate_hz", "rate_hz")
         return Reference(_mono(clip), _rate(rate_hz), transcript)
-    if rate_hz is not None:
-        raise _bad("a file has its own rate: leave rate_hz out", "rate_hz")
     if isinstance(clip, (bytearray, memoryview)):
         clip = bytes(clip)
     if not isinstance(clip, (str, os.PathLike, bytes)):
         raise _bad(
             "clip must be a file's path or bytes, a numpy array with rate_hz, or a Reference, "
-            f"not {type(clip).__name__}",
+            f"not {type(clip).__name__}; np.asarray(clip) makes an array of a list or a tensor",
             "clip",
         )
+    if rate_hz is not None:
+        raise _bad("a file has its own rate: leave rate_hz out", "rate_hz")
     decoded = decode(clip)
     return Reference(decoded.samples, decoded.sample_rate_hz, transcript)
 

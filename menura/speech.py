@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from menura import languages
 from menura.errors import (
     InvalidValueError,
     MenuraError,
@@ -31,16 +32,6 @@ Frames = NDArray[np.int64] | NDArray[np.float32]
 
 SLOWEST, FASTEST = 0.25, 4.0
 MAX_SEED = 2**63 - 1
-
-# ISO 639-1 codes of the languages that speech models commonly name.
-LANGUAGES = {
-    "ar": "arabic", "bn": "bengali", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
-    "en": "english", "es": "spanish", "fa": "persian", "fi": "finnish", "fr": "french",
-    "he": "hebrew", "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian",
-    "ja": "japanese", "ko": "korean", "nl": "dutch", "no": "norwegian", "pl": "polish",
-    "pt": "portuguese", "ro": "romanian", "ru": "russian", "sv": "swedish", "th": "thai",
-    "tr": "turkish", "uk": "ukrainian", "vi": "vietnamese", "zh": "chinese",
-}  # fmt: skip
 
 
 class FinishReason(StrEnum):
@@ -120,13 +111,22 @@ class SpeechRequest:
     options: Mapping[str, object] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, eq=False)
+class Spoken:
+    """The segment before: its text, and the frames [T, Q] or [T, C] that it was spoken with."""
+
+    text: str
+    frames: Frames
+
+
 @dataclass(frozen=True)
 class Manner:
     """How a text is to be spoken, checked against a model: all that a prompt needs but the text.
 
     `voice` is a preset's name, an encoded reference, or None for a model that speaks without one.
     `speed` is the part of the user's speed that the model does itself. `ignored` holds what the
-    model cannot do and the user allowed to be left out.
+    model cannot do and the user allowed to be left out. `before` is given where a segment is to go
+    on from the one before it.
     """
 
     voice: "str | VoicePrompt | None"
@@ -136,6 +136,7 @@ class Manner:
     speed: float
     options: "Options"
     ignored: Mapping[str, str]
+    before: Spoken | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +153,8 @@ class AudioChunk:
 class SegmentReport:
     """One segment of a speech: its place in the text (code points) and in the samples.
 
-    `reason` says in words why it ended at a limit, where the model knows.
+    `reason` says in words why it ended at a limit, where the model knows. `trimmed_s` is what was
+    left out after the end of the speech.
     """
 
     text: str
@@ -163,6 +165,7 @@ class SegmentReport:
     seed: int
     finish: FinishReason
     reason: str = ""
+    trimmed_s: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,12 +307,12 @@ def _language(request: SpeechRequest, spec: "EngineSpec", ignored: dict[str, str
     if request.language is None or request.language.casefold() == "auto":
         return None
     given = request.language.casefold()
-    name = given if given in spec.languages else LANGUAGES.get(given.split("-")[0], given)
+    name = given if given in spec.languages else languages.name_of(given)
     if name in spec.languages:
         return name
     allowed = ", ".join(spec.languages)
     message = f"language {request.language!r} is not one of this model's: {allowed}."
-    if name not in LANGUAGES.values():
+    if name not in languages.LANGUAGES.values():
         raise InvalidValueError(message + did_you_mean(given, spec.languages), param="language")
     _leave_out("language", message, name, request, ignored)
     return None

@@ -23,13 +23,20 @@ class SpeechStream(Iterator[AudioChunk]):
     def __init__(self, take: Take, deliveries: Generator[Delivered, None, None]) -> None:
         self._take = take
         self._closed = False
-        self._chunks = self._run(deliveries)
+        self._moves = self._run(deliveries)
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> AudioChunk:
-        return next(self._chunks)
+        return next(chunk for chunk in self._moves if chunk is not None)
+
+    def moves(self) -> Iterator[AudioChunk | None]:
+        """The chunks, with None for work that gives nothing to hear yet: a time to look at `done`.
+
+        It takes from the same speech as iterating does.
+        """
+        return self._moves
 
     def __enter__(self) -> Self:
         return self
@@ -49,7 +56,7 @@ class SpeechStream(Iterator[AudioChunk]):
         """
         self._closed = True
         with suppress(ValueError):  # it is running: it sees the flag before it goes on
-            self._chunks.close()
+            self._moves.close()
 
     @property
     def applied(self) -> dict[str, object]:
@@ -66,9 +73,22 @@ class SpeechStream(Iterator[AudioChunk]):
         """How it ended; `cancelled` while it has not."""
         return self._take.finish
 
+    @property
+    def sampled_s(self) -> float:
+        """About how much audio the model makes, in seconds; 0 where the words come later.
+
+        Of a model that fills windows, it is more than what is heard of them.
+        """
+        return self._take.sampled_s
+
+    @property
+    def done(self) -> float:
+        """The share of the work that is done, as far as the model tells it: from 0 to 1."""
+        return self._take.done
+
     def _run(
         self, deliveries: Generator[Delivered, None, None]
-    ) -> Generator[AudioChunk, None, None]:
+    ) -> Generator[AudioChunk | None, None, None]:
         with closing(deliveries):
             for delivered in deliveries:
                 if self._closed:
@@ -76,8 +96,7 @@ class SpeechStream(Iterator[AudioChunk]):
                 chunk = self._take.add(delivered)
                 if self._take.error is not None:
                     raise self._take.error
-                if chunk is not None:
-                    yield chunk
+                yield chunk
 
 
 def first_frame_on(planned: SpeechPlan) -> Delivery:

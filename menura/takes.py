@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from menura.audio.stretch import Stretch
-from menura.engines.contract import EngineSpec, RowStep
+from menura.engines.contract import EngineSpec, Prompt, RowStep
 from menura.errors import MenuraError
 from menura.planning import SpeechPlan
 from menura.runtime.scheduler import Delivered
@@ -19,8 +19,10 @@ from menura.speech import (
     Frames,
     SegmentReport,
     Speech,
+    Spoken,
 )
 from menura.text.cleaning import label
+from menura.text.duration import expected_seconds
 from menura.text.unwanted import REMOVED
 
 _NO_SAMPLES = np.zeros(0, np.float32)
@@ -41,6 +43,10 @@ class Take:
         self._keep = keep
         self._kept: list[FloatArray] = []
         self._frames: list[Frames] = []
+        self._segment_frames: list[Frames] = []
+        self._done: dict[int, float] = {}
+        self._sampled_s, self._speech_s = 0.0, 0.0  # in the windows that are known
+        self.before: Spoken | None = None
         self._stretch: Stretch | None = None
         self._words: list[str] = []
         self._n_samples = 0
@@ -56,6 +62,28 @@ class Take:
         reasons = {report.finish for report in self.segments}
         return FinishReason.LENGTH if FinishReason.LENGTH in reasons else FinishReason.STOP
 
+    @property
+    def sampled_s(self) -> float:
+        """About how much audio the model makes, in seconds; 0 where the words come later.
+
+        Segments whose window is not known yet are taken to be like those where it is.
+        """
+        is_known = self._sampled_s and self._speech_s
+        share = self._sampled_s / self._speech_s if is_known else 1.0
+        return self._plan.expected_s * share
+
+    @property
+    def done(self) -> float:
+        """The share of the work that is done, as far as the model tells it: from 0 to 1."""
+        expected = [segment.expected_s for segment in self._plan.segments]
+        ended = len(self.segments)
+        if not sum(expected):
+            return float(ended > 0)
+        under_way = (
+            share * expected[segment] for segment, share in self._done.items() if segment >= ended
+        )
+        return (sum(expected[:ended]) + sum(under_way)) / sum(expected)
+
     def hear(self, words: Iterable[str]) -> Iterator[str]:
         """The words as they come, without what is no text; noted for the segment's report."""
         for piece in words:
@@ -63,6 +91,13 @@ class Take:
             self.note({"dropped_characters": Counter(map(label, REMOVED.findall(piece)))})
             self._words.append(kept)
             yield kept
+
+    def prepare(self, prompt: Prompt) -> None:
+        """Note what a prompt says of itself, and how much audio is made for it."""
+        self.note(prompt.applied)
+        if prompt.sampled_s is not None:
+            self._sampled_s += prompt.sampled_s
+            self._speech_s += expected_seconds(prompt.text or "")
 
     def note(self, applied: Mapping[str, object]) -> None:
         """What a prompt says of itself: lists are joined over the segments, counts are added."""
@@ -84,8 +119,12 @@ class Take:
         if step.finish is FinishReason.ERROR:
             self.error = step.error or MenuraError("the model gave an error without a reason.")
             return None
-        if self._keep and step.frames is not None:
-            self._frames.append(step.frames)
+        if step.done is not None:
+            self._done[delivered.segment] = step.done
+        if step.is_news:
+            return None
+        if step.frames is not None:
+            self._segment_frames.append(step.frames)
         samples = self._paced(step)
         ends = step.finish is not None
         if ends:
@@ -111,6 +150,14 @@ class Take:
             error=self.error,
             writer=writer,
         )
+
+    def _end_frames(self, text: str) -> None:
+        """Put the segment's frames where they belong, and remember it for the segment after it."""
+        if self._segment_frames:
+            self.before = Spoken(text, cast("Frames", np.concatenate(self._segment_frames)))
+            if self._keep:
+                self._frames.append(self.before.frames)
+            self._segment_frames = []
 
     def _paced(self, step: RowStep) -> FloatArray:
         """The step's samples at the asked pace; the stretcher starts afresh for each segment."""
@@ -141,8 +188,10 @@ class Take:
                 seed=self._plan.seed_of(index, len(delivered.given_up)),
                 finish=step.finish,
                 reason=step.reason,
+                trimmed_s=step.trimmed_s,
             )
         )
+        self._end_frames(self.segments[-1].text)
         pause_s = planned.pause_s / self._plan.speed if planned else 0.0
         pause = np.zeros(round(pause_s * self._rate_hz), np.float32)
         return np.concatenate([samples, pause]) if len(pause) else samples

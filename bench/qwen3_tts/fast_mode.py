@@ -11,7 +11,8 @@ from statistics import median
 
 import numpy as np
 
-from bench.qwen3_tts.stopwatch import CLIP_RATE_HZ, SEED, Stopwatch, Task, task, tell
+from bench.qwen3_tts.stopwatch import CLIP_RATE_HZ, SEED, Task, task
+from bench.stopwatch import Stopwatch, tell
 
 with Stopwatch() as IMPORTING:
     import menura

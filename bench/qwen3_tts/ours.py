@@ -13,12 +13,10 @@ from bench.qwen3_tts.stopwatch import (
     CLIP_SAMPLES,
     SEED,
     TEXT,
-    Stopwatch,
     Task,
-    take_turns,
     task,
-    tell,
 )
+from bench.stopwatch import Stopwatch, take_turns, tell
 
 with Stopwatch() as IMPORTING:
     import torch

@@ -6,10 +6,7 @@ of the prompt and a disturbed moment do not count.
 """
 
 import argparse
-import json
-import sys
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -52,22 +49,6 @@ def task() -> Task:
 
 
 @dataclass
-class Stopwatch:
-    """Seconds by the clock, and of this process's CPU, between two moments."""
-
-    wall_s: float = 0.0
-    cpu_s: float = 0.0
-
-    def __enter__(self) -> "Stopwatch":
-        self.wall_s, self.cpu_s = time.perf_counter(), time.process_time()
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.wall_s = time.perf_counter() - self.wall_s
-        self.cpu_s = time.process_time() - self.cpu_s
-
-
-@dataclass
 class Frames:
     """The moments at which the talker was called, by the clock and in CPU seconds."""
 
@@ -86,16 +67,3 @@ class Frames:
             "frame_s": median(b - a for a, b in pairwise(self.wall[1:])),
             "frame_cpu_s": median(b - a for a, b in pairwise(self.cpu[1:])),
         }
-
-
-def take_turns(speak: Callable[[], Mapping[str, float]]) -> None:
-    """Speak once for each line of the standard input, and tell what it took."""
-    for _ in sys.stdin:
-        tell(speak())
-
-
-def tell(figures: Mapping[str, float]) -> None:
-    """Print the figures as `bench.run` reads them, past whatever stands in for standard output."""
-    assert sys.__stdout__ is not None
-    sys.__stdout__.write(json.dumps({"timings": figures}) + "\n")
-    sys.__stdout__.flush()

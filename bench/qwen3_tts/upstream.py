@@ -18,12 +18,10 @@ from bench.qwen3_tts.stopwatch import (
     SEED,
     TEXT,
     Frames,
-    Stopwatch,
     Task,
-    take_turns,
     task,
-    tell,
 )
+from bench.stopwatch import Stopwatch, take_turns, tell
 from tests.parity.qwen3_tts.upstream_side import upstream_package
 
 with Stopwatch() as IMPORTING, contextlib.redirect_stdout(sys.stderr):  # it prints advice

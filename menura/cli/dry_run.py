@@ -36,20 +36,20 @@ def show(flags: SayFlags) -> None:
         ("#", "characters", "expected", "pause", "text"),
         [
             (
-                str(index),
+                str(number),
                 f"{segment.start}-{segment.end}",
                 f"{segment.expected_s / plan.speed:.1f} s",
                 f"{segment.pause_s / plan.speed:.2f} s",
                 preview(segment.text),
             )
-            for index, segment in enumerate(plan.segments)
+            for number, segment in enumerate(plan.segments, start=1)
         ],
         numbers={"#", "characters", "expected", "pause"},
     )
 
 
 def _show_summary(plan: SpeechPlan, spec: EngineSpec, flags: SayFlags, output: str) -> None:
-    values = {f.name: getattr(plan.manner.options, f.name) for f in spec.options.facts()}
+    values = plan.manner.options.filled().as_given()
     options = {name: value for name, value in values.items() if value is not None}
     n_segments = len(plan.segments)
     rows = {
@@ -59,13 +59,20 @@ def _show_summary(plan: SpeechPlan, spec: EngineSpec, flags: SayFlags, output: s
         "instruct": plan.manner.instruct or "",
         "speed": f"{plan.speed:g}" + (" (time-stretched)" if plan.stretch != 1 else ""),
         "seed": f"{plan.seed}{'' if flags.seed is not None else ' (drawn; --seed keeps it)'}",
-        "options": ", ".join(f"{name}={value}" for name, value in options.items())
+        "options": ", ".join(f"{name}={as_typed(value)}" for name, value in options.items())
         + (" (the others as the model says)" if len(options) < len(values) else ""),
         "output": output,
         "expected": f"{duration(plan.expected_s)} in {n_segments} segment{'s'[: n_segments != 1]}",
         "licence": spec.output_licence,
     }
     emit_facts(rows.items())
+
+
+def as_typed(value: object) -> str:
+    """An option's value as it is given to `-p`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _voice_to_come(spec: EngineSpec, clip: Path) -> Voice:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _SOON_S = 1.0
 _REDRAW_S = 0.1
 _WHAT_CHARACTERS = 40
+_PACE_S = 3600.0  # a single step may take minutes, and the pace is that of the whole
 
 
 class Progress:
@@ -69,7 +70,9 @@ def _bar(*, in_bytes: bool) -> "Bar":
         *amount,
         TextColumn("{task.fields[what]}", style="dim", markup=False),
         TimeRemainingColumn(),
+        TextColumn("left", style="progress.remaining"),
         console=console_on("stderr"),
+        speed_estimate_period=30.0 if in_bytes else _PACE_S,
         transient=True,
         auto_refresh=False,
     )

@@ -14,6 +14,15 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes:02d} min"
 
 
+def estimate(seconds: float) -> str:
+    """A duration that nobody knows well, rounded: `4 s`, `35 s`, `9 min 30 s`, `25 min`."""
+    step = 1 if seconds < 20 else 5 if seconds < 60 else 10 if seconds < 600 else 60
+    rounded = max(round(seconds / step) * step, 1)
+    if rounded < 60:
+        return f"{rounded} s"
+    return duration(rounded).removesuffix(" 00 s")
+
+
 def size(n_bytes: int, *, about: bool = False) -> str:
     """The size as people read it, in powers of 1000: `245 B`, `7.9 MB`, `~3.8 GB`."""
     value, unit = float(n_bytes), "B"

@@ -5,7 +5,7 @@ until the first samples, `total_s` until all is written. `rtf` is the time after
 second of audio, so 0.1 means ten times faster than it is heard.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from menura.cli.quantities import duration
@@ -16,6 +16,11 @@ from menura.streams import SpeechStream
 
 SPOKEN_BY = "this process"
 _LISTED = 5
+_REMARKS = {
+    "without_effect": "without effect",
+    "not_continued": "not gone on from the segment before",
+    "rushed": "too much text for its window",
+}
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,7 @@ class Spoken:
                     "finish": str(segment.finish),
                 }
                 | ({"reason": segment.reason} if segment.reason else {})
+                | ({"trimmed_s": round(segment.trimmed_s, 3)} if segment.trimmed_s else {})
                 for segment in self.stream.segments
             ],
             "timings": {name: round(value, 4) for name, value in vars(self.timings).items()},
@@ -71,6 +77,8 @@ class Spoken:
         speed = f", {1 / timings.rtf:.1f} x real time" if timings.rtf > 0 else ""
         facts = [f"voice {applied['voice']}"] if applied.get("voice") else []
         facts += [str(applied.get("model")), f"seed {applied.get('seed')}"]
+        if licence := applied.get("output_licence"):
+            facts.append(f"licence {licence}")
         told = f"{duration(self.seconds)} of audio, made in {duration(made_s)}{speed}"
         return f"{accent(where, 'stderr')}  {told}  {dim(visible(' · '.join(facts)), 'stderr')}"
 
@@ -98,10 +106,13 @@ def plan_as_json(plan: SpeechPlan, sample_rate_hz: int) -> dict[str, object]:
     }
 
 
-def warn_of(applied: Mapping[str, object]) -> None:
-    """Nothing; what was asked for and not done stands on stderr, a line for each."""
-    for line in warnings_of(applied):
-        warn(line)
+def warn_of(applied: Mapping[str, object], told: Collection[str] = ()) -> list[str]:
+    """The lines that say what was asked for and not done; those not told yet stand on stderr."""
+    lines = warnings_of(applied)
+    for line in lines:
+        if line not in told:
+            warn(line)
+    return lines
 
 
 def warn(line: str) -> None:
@@ -124,6 +135,10 @@ def warnings_of(applied: Mapping[str, object]) -> list[str]:
     unheeded = applied.get("settings_not_heeded")
     if isinstance(unheeded, Mapping):
         lines += [f"the setting {name} is not heeded: {why}" for name, why in unheeded.items()]
+    for name, words in _REMARKS.items():
+        found = applied.get(name)
+        if isinstance(found, list):
+            lines += [f"{words}: {entry}" for entry in found]
     cut = applied.get("cut_inside_word")
     if isinstance(cut, list) and cut:
         lines.append(f"a run without spaces was too long and was cut, in {_segments(cut)}")
@@ -141,7 +156,8 @@ def limits_of(segments: Sequence[SegmentReport]) -> list[str]:
 
 
 def _segments(numbers: Sequence[int]) -> str:
-    """The segments in words; many are counted, not listed."""
+    """The segments, given from 0, in words that count from 1; many are counted, not listed."""
+    numbers = [number + 1 for number in numbers]
     if len(numbers) == 1:
         return f"segment {numbers[0]}"
     if len(numbers) <= _LISTED:

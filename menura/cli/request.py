@@ -1,5 +1,6 @@
 """From the flags of `menura say` to the request that `api` takes."""
 
+import re
 from collections.abc import Sequence
 
 from menura import voices
@@ -7,6 +8,8 @@ from menura.cli.say import SayFlags
 from menura.errors import InvalidValueError
 from menura.speech import SpeechRequest, Voice
 
+# `https://...`, of which a path keeps one slash; one letter is a drive.
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:[/\\]", re.IGNORECASE)
 # What has a flag of its own, and so is no option of an engine.
 _OWN_FLAGS = ("text", "voice", "language", "instruct", "seed", "speed", "split", "strict")
 
@@ -50,11 +53,18 @@ def options_of(pairs: Sequence[str]) -> dict[str, object]:
 
 
 def check_reference(flags: SayFlags) -> None:
-    """Nothing, or InvalidValueError where --ref, --ref-text and --voice do not go together."""
+    """Nothing, or InvalidValueError where --ref is an address or does not go with other flags."""
     if flags.ref is not None and flags.voice is not None:
         raise InvalidValueError("give --voice or --ref, not both.", param="--ref")
     if flags.ref_text is not None and flags.ref is None:
         raise InvalidValueError(
             "--ref-text says what a recording holds: give the recording with --ref FILE.",
             param="--ref-text",
+        )
+    if flags.ref is not None and _ADDRESS.match(str(flags.ref)) and not flags.ref.exists():
+        address = str(flags.ref).replace(":/", "://", 1)
+        raise InvalidValueError(
+            f"--ref {address!r} is an address, and addresses are not fetched: download the "
+            "recording, and give its file.",
+            param="--ref",
         )

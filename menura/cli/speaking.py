@@ -3,9 +3,10 @@
 import warnings
 from time import perf_counter
 
-from menura import api, settings
+from menura import api, saving, settings
 from menura.api import TTS
 from menura.cli.audio_output import STDOUT, Sinks, chosen_target, opened
+from menura.cli.pace import Pace
 from menura.cli.progress import Progress
 from menura.cli.quantities import duration
 from menura.cli.reports import Spoken, Timings, limits_of, warn, warn_of
@@ -38,11 +39,12 @@ def speak(flags: SayFlags) -> None:
     voice = _reference_voice(flags, tts)
     loaded = perf_counter()
     with _stream(tts, request_of(flags, text, voice)) as stream:
-        warn_of(stream.applied)
-        tags = api.tags_of(stream.applied, mark=_marks(flags), title=title_of(text))
+        told = warn_of(stream.applied)
+        tags = saving.tags_of(stream.applied, mark=_marks(flags), title=title_of(text))
         with opened(target, tts.spec.sample_rate_hz, tags) as sinks:
-            n_samples, first = _drain(stream, sinks, len(text), quiet=flags.quiet or flags.json)
+            n_samples, first = _drain(stream, sinks, flags)
     ended = perf_counter()
+    warn_of(stream.applied, told)
     for line in limits_of(stream.segments):
         warn(line)
     seconds = n_samples / tts.spec.sample_rate_hz
@@ -105,17 +107,21 @@ def _marks(flags: SayFlags) -> bool:
     return settings.load({"mark": False if flags.no_mark else None}).mark
 
 
-def _drain(
-    stream: SpeechStream, sinks: Sinks, n_characters: int, *, quiet: bool
-) -> tuple[int, float]:
+def _drain(stream: SpeechStream, sinks: Sinks, flags: SayFlags) -> tuple[int, float]:
     """The number of samples that came, and the moment of the first, after all were written."""
-    n_samples, first = 0, 0.0
-    with Progress("speaking", shown=is_terminal("stderr") and not quiet) as progress:
-        for chunk in stream:
-            first = first or perf_counter()
-            sinks.write(chunk.samples)
-            n_samples += len(chunk.samples)
-            spoken_to = stream.segments[-1].end if stream.segments else 0
-            told = f"{duration(n_samples / chunk.sample_rate_hz)} of audio"
-            progress.update(spoken_to, n_characters, told)
+    n_samples, first, made = 0, 0.0, ""
+    shown = is_terminal("stderr") and not (flags.quiet or flags.json)
+    pace = Pace()
+    with Progress("speaking", shown=shown) as progress:
+        for chunk in stream.moves():
+            if chunk is not None:
+                first = first or perf_counter()
+                sinks.write(chunk.samples)
+                n_samples += len(chunk.samples)
+                if n_samples:
+                    made = f"{duration(n_samples / chunk.sample_rate_hz)} of audio"
+            slowness = pace.slowness(stream.done, stream.sampled_s)
+            if slowness and not flags.quiet:
+                warn(slowness)
+            progress.update(stream.done, 1.0, made)
     return n_samples, first

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 
 import typer
@@ -16,22 +15,20 @@ from menura.cli.quantities import size
 from menura.cli.reports import warn
 from menura.cli.terminal import (
     accent,
-    dim,
-    emit,
     emit_json,
     error_line,
     is_terminal,
     note,
     visible,
 )
+from menura.cli.verdicts import fault, file_facts, show_verdict
 from menura.errors import (
     InvalidValueError,
     MenuraError,
-    ModelFilesError,
     ModelNotFoundError,
     PartlyDoneError,
 )
-from menura.models import FileReport, PullPlan, VerifyReport
+from menura.models import PullPlan, VerifyReport
 
 
 @dataclass(frozen=True)
@@ -103,23 +100,9 @@ def _verify_one(name: str, flags: VerifyFlags) -> _Outcome:
                 bar.update(step.done_bytes, step.file_bytes, step.file)
     assert report is not None
     if not flags.json:
-        _show_verdict(report)
-    wrong = [f"{file.name}: {problem}" for file in report.files for problem in file.problems]
-    error = ModelFilesError(
-        f"model {report.name!r} is damaged: {'; '.join(wrong)}. Bring it again: menura models "
-        f"remove {report.name}, then menura models pull {report.name}."
-    )
-    facts = {"files": [_file_facts(file) for file in report.files]}
-    return _Outcome(name, facts, error if wrong else None)
-
-
-def _show_verdict(report: VerifyReport) -> None:
-    for folder, files in groupby(report.files, key=lambda file: file.folder):
-        emit(f"{accent(visible(report.name), 'stdout')}  {dim(visible(str(folder)), 'stdout')}")
-        for file in files:
-            verdict = "; ".join(file.problems) or "good"
-            remarks = f"  ({'; '.join(file.notes)})" if file.notes else ""
-            emit(f"  {visible(file.name)}  {visible(verdict)}{dim(visible(remarks), 'stdout')}")
+        show_verdict(report)
+    facts = {"files": [file_facts(file) for file in report.files]}
+    return _Outcome(name, facts, fault(report))
 
 
 def remove(flags: RemoveFlags) -> None:
@@ -211,13 +194,3 @@ def _attempt(name: str, do: Callable[[str], _Outcome]) -> _Outcome:
         return do(name)
     except MenuraError as error:
         return _Outcome(name, error=error)
-
-
-def _file_facts(file: FileReport) -> dict[str, object]:
-    return {
-        "name": file.name,
-        "n_bytes": file.n_bytes,
-        "problems": list(file.problems),
-        "notes": list(file.notes),
-        "sha256": file.sha256 or None,
-    }

@@ -32,6 +32,11 @@ __all__ = [
 # Tensor -> shape; None where a tensor may be in the file, of any shape, or not.
 TensorShapes = Mapping[str, tuple[int, ...] | None]
 
+_RECORDING = (
+    "a recording (a Voice from tts.voice(clip); on the command line --ref FILE, or --voice with a "
+    "saved voice's .safetensors file)"
+)
+
 
 class Capability(StrEnum):
     """What a model can do beyond reading a text aloud."""
@@ -69,7 +74,10 @@ class EngineSpec:
 
     `alphabet`: the letters that the model reads, None for all. `native_speed`: the slowest and
     fastest pace that the model does itself; the rest is time-stretched. `max_segment_s`: the most
-    speech that the planner may put into one segment. `max_rows`: the rows that pay together.
+    speech that the planner may put into one segment, `max_segment_bytes` the most text in UTF-8.
+    `turn_tag`: the pattern of the tags that say who speaks from there on; empty where there are
+    none. `max_rows`: the rows that pay together. `segments_ahead`: how many segments of a request may be
+    under way before they are due; 0 where a row takes its time from the others.
     `fingerprint` names the weights that a voice belongs to; empty where there are no voices.
     """
 
@@ -87,7 +95,10 @@ class EngineSpec:
     alphabet: frozenset[str] | None = None
     native_speed: tuple[float, float] = (1.0, 1.0)
     max_segment_s: float = 25.0
+    max_segment_bytes: int | None = None
+    turn_tag: str = ""
     max_rows: int = 1
+    segments_ahead: int = 4
     fingerprint: str = ""
     licence: str = ""
     output_licence: str = ""
@@ -109,11 +120,11 @@ class EngineSpec:
 
     def voice_choices(self) -> str:
         """What may be given as `voice`, in words for an error."""
-        names = [preset.name for preset in self.voices]
-        if self.clones:
-            names.append("a recording (a Voice from tts.voice(clip), or --ref FILE)")
         if Capability.DESIGN in self.capabilities:
             return "none; leave voice out, and say in instruct who speaks"
+        names = [preset.name for preset in self.voices] + [_RECORDING] * self.clones
+        if self.speaks_without_voice and names == [_RECORDING]:
+            return f"leave voice out, or give {_RECORDING}"
         return ", ".join(names) or "none; leave voice out"
 
 
@@ -133,11 +144,13 @@ class Prompt:
     """What the model sees for one segment: engines add their ids and masks. Needs no weights.
 
     `applied` says what is really used; its lists are joined over the segments. `text` is None
-    where the text comes later, in pieces.
+    where the text comes later, in pieces. `sampled_s` is the audio that the model makes for it in
+    any case, what follows the speech's end included; None where its length is not fixed before.
     """
 
     text: str | None
     applied: Mapping[str, object] = field(default_factory=dict)
+    sampled_s: float | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -168,7 +181,9 @@ class RowStep:
     """What one step gave for one row: samples [n], frames [T, Q] or [T, C], and how it ended.
 
     `finish` is None while the row goes on; with `FinishReason.ERROR`, `error` says why. With
-    `FinishReason.LENGTH`, `reason` may say in words which limit it was.
+    `FinishReason.LENGTH`, `reason` may say in words which limit it was. `done` is the share of the
+    row's work that is done, where it is known; `trimmed_s` the audio after the speech's end that
+    was left out.
     """
 
     row: int
@@ -177,6 +192,13 @@ class RowStep:
     finish: FinishReason | None = None
     error: MenuraError | None = None
     reason: str = ""
+    done: float | None = None
+    trimmed_s: float = 0.0
+
+    @property
+    def is_news(self) -> bool:
+        """Whether it only says how far the row is: nothing to be heard, and it goes on."""
+        return self.samples is None and self.frames is None and self.finish is None
 
 
 class NoiseSource(Protocol):
@@ -289,7 +311,10 @@ class EngineClass(Protocol):
 
     @classmethod
     def recognises(cls, folder: Path) -> Match | None:
-        """The claim on a folder, from names, headers and config alone; None if not its own."""
+        """The claim on a folder, from names, headers and config alone; None if not its own.
+
+        Raises: ModelFilesError: it is a part of such a model, and no model by itself.
+        """
         ...
 
     @classmethod

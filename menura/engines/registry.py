@@ -18,6 +18,7 @@ BUILTIN = "builtin"
 _ENGINES = {
     BUILTIN: "menura.engines.builtin.engine:BuiltinEngine",
     "qwen3-tts": "menura.engines.qwen3_tts.engine:Qwen3TTSEngine",
+    "echo-tts": "menura.engines.echo_tts.engine:EchoTTSEngine",
 }
 _EXTRAS = {"torch": "torch", "safetensors": "torch", "tokenizers": "torch"}
 
@@ -91,10 +92,12 @@ def engine_class_or_reason(name: str) -> EngineClass | str:
 def recognise(folder: Path) -> str:
     """The name of the one engine that claims the folder.
 
-    Raises: ModelFilesError: no engine claims it, or several do; the message lists who looked.
+    Raises: ModelFilesError: no engine claims it, or several do, and the message lists who looked;
+        or an engine knows it as a part of a model.
     """
     matches: list[Match] = []
     unable: list[str] = []
+    parts: list[str] = []
     for name in names():
         found = engine_class_or_reason(name)
         if isinstance(found, str):
@@ -102,6 +105,9 @@ def recognise(folder: Path) -> str:
             continue
         try:
             match = found.recognises(folder)
+        except ModelFilesError as error:
+            parts.append(error.message)
+            continue
         except Exception as error:  # as above: one engine's fault is not the others'
             unable.append(_broken(_entry_point(name), error).message)
             continue
@@ -112,5 +118,7 @@ def recognise(folder: Path) -> str:
     if matches:
         claims = "; ".join(f"{match.engine}: {match.reason}" for match in matches)
         raise ModelFilesError(f"more than one engine claims {folder.name!r}: {claims}.")
+    if parts:
+        raise ModelFilesError(" ".join(parts))
     message = f"no engine recognises the files in {folder.name!r}; asked: {', '.join(names())}."
     raise ModelFilesError(" ".join([message, *unable]))

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from menura.nn.norm import RMSNorm
-from menura.nn.rotary import Rotation, rotate
+from menura.nn.rotary import Rotation
 
 
 class LayerCache(Protocol):
@@ -58,8 +58,8 @@ class Attention(nn.Module):
         `mask` is a boolean [B or 1, 1, T, S], True = keep. Without it a position sees itself and
         all before it; several new positions after cached ones need one.
         """
-        queries = rotate(self.query_norm(self._heads(self.query(x))).transpose(1, 2), rotation)
-        keys = rotate(self.key_norm(self._heads(self.key(x))).transpose(1, 2), rotation)
+        queries = rotation.turn(self.query_norm(self._heads(self.query(x))).transpose(1, 2))
+        keys = rotation.turn(self.key_norm(self._heads(self.key(x))).transpose(1, 2))
         values = self._heads(self.value(x)).transpose(1, 2)
         if cache is not None:
             keys, values = cache.update(self.layer, keys, values)

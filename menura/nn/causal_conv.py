@@ -40,6 +40,11 @@ class ConvMemory:
         return twin
 
 
+def pieces_of(x: Tensor, n_steps: int) -> list[Tensor]:
+    """The pieces [B, C, n_steps] of x [B, C, T], or of x [B, T]; the last one may be shorter."""
+    return [x[..., first : first + n_steps] for first in range(0, x.shape[-1], n_steps)]
+
+
 class CausalConv1d(nn.Module):
     """A convolution whose output [B, C', ceil(T / stride)] never looks ahead."""
 

@@ -3,8 +3,11 @@
 Each codebook quantises what the ones before it left over. A row is kept as it was trained: the sum
 of the vectors that chose it, and how often it was chosen (a moving average of both); the row is
 their quotient. A split quantiser has two such stacks, and both describe the same vector.
+A factorised quantiser instead keeps plain entries, chosen by their direction, and each codebook
+has projections of its own.
 
-Source: Zeghidour et al. 2021 (SoundStream); Défossez et al. 2024 (Moshi) for the split.
+Source: Zeghidour et al. 2021 (SoundStream); Défossez et al. 2024 (Moshi) for the split; Kumar et
+al. 2023 (DAC) for the factorised one.
 Legend: B rows, Q codebooks, V entries of a codebook, D size of an entry, H hidden size, T frames.
 """
 
@@ -85,3 +88,75 @@ class SplitResidualVQ(nn.Module):
         n_semantic = len(self.semantic.codebooks)
         semantic = self.semantic.decode(codes[:, :n_semantic])
         return semantic + self.acoustic.decode(codes[:, n_semantic:])
+
+
+class FactorizedVQ(nn.Module):
+    """One codebook of small unit vectors: the code is the entry that points most like the input.
+
+    The input of size H is projected to the entries' size D, and an entry back to H. Only the choice
+    uses directions; what is projected back is the entry as it is, with its length.
+    """
+
+    def __init__(self, n_entries: int, size: int, hidden_size: int) -> None:
+        super().__init__()
+        self.in_proj = nn.Conv1d(hidden_size, size, 1)
+        self.out_proj = nn.Conv1d(size, hidden_size, 1)
+        self.codebook = nn.Embedding(n_entries, size)
+
+    def encode(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The codes int64 [B, T] of x [B, H, T], and what they stand for [B, H, T]."""
+        projected = self.in_proj(x)
+        codes = self._nearest(projected.transpose(1, 2))
+        chosen = self.codebook(codes).transpose(1, 2)
+        # The bridge over which training sends its gradients: the entry, rounded once more.
+        bridged = projected + (chosen - projected)
+        return codes, self.out_proj(bridged)
+
+    def decode(self, codes: Tensor) -> Tensor:
+        """The hidden vectors [B, H, T] of codes [B, T]."""
+        out: Tensor = self.out_proj(self.codebook(codes).transpose(1, 2))
+        return out
+
+    def _nearest(self, x: Tensor) -> Tensor:
+        """The codes int64 [B, T] of the entries with the largest cosine to x [B, T, D].
+
+        Between unit vectors that is the smallest distance, and models compare distances.
+        """
+        directions = F.normalize(x.flatten(0, 1))
+        entries = F.normalize(self.codebook.weight)
+        distances = (
+            directions.pow(2).sum(1, keepdim=True)
+            - 2 * directions @ entries.t()
+            + entries.pow(2).sum(1, keepdim=True).t()
+        )
+        return (-distances).argmax(dim=1).view(x.shape[:-1])
+
+
+class FactorizedResidualVQ(nn.Module):
+    """Q factorised codebooks in a row, all of the same sizes."""
+
+    def __init__(self, n_codebooks: int, n_entries: int, size: int, hidden_size: int) -> None:
+        super().__init__()
+        self.quantizers = nn.ModuleList(
+            FactorizedVQ(n_entries, size, hidden_size) for _ in range(n_codebooks)
+        )
+
+    def encode(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The codes int64 [B, Q, T] of x [B, H, T], and the sum that they stand for [B, H, T]."""
+        left_over, total = x, torch.zeros((), device=x.device, dtype=x.dtype)
+        codes = []
+        for quantizer in self.quantizers:
+            assert isinstance(quantizer, FactorizedVQ)
+            chosen, quantized = quantizer.encode(left_over)
+            left_over = left_over - quantized
+            total = total + quantized
+            codes.append(chosen)
+        return torch.stack(codes, dim=1), total
+
+    def decode(self, codes: Tensor) -> Tensor:
+        """The hidden vectors [B, H, T] of codes [B, Q, T]."""
+        total = torch.zeros((), device=codes.device)
+        for quantizer, chosen in zip(self.quantizers, codes.unbind(1), strict=True):
+            assert isinstance(quantizer, FactorizedVQ)
+            total = total + quantizer.decode(chosen)
+        return total

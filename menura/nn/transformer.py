@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from menura.nn.attention import Attention, LayerCache
 from menura.nn.feed_forward import SwiGLU
 from menura.nn.norm import RMSNorm
-from menura.nn.rotary import Rotary, Rotation
+from menura.nn.rotary import PairRotary, Rotary, Rotation
 
 
 class LayerScale(nn.Module):
@@ -60,7 +60,9 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """Blocks and a final norm. Positions are given, so that a row may start or go on anywhere."""
 
-    def __init__(self, blocks: Iterable[Block], final_norm: nn.Module, rotary: Rotary) -> None:
+    def __init__(
+        self, blocks: Iterable[Block], final_norm: nn.Module, rotary: Rotary | PairRotary
+    ) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(blocks)
         self.final_norm = final_norm
@@ -130,13 +132,20 @@ class TransformerSizes(Protocol):
 
 
 def gated_transformer(
-    sizes: TransformerSizes, *, qk_norm: bool, layer_scale: bool = False
+    sizes: TransformerSizes,
+    *,
+    qk_norm: bool,
+    layer_scale: bool = False,
+    rotary: Rotary | PairRotary | None = None,
 ) -> Transformer:
-    """A transformer with RMSNorm and SwiGLU; with a norm of queries and keys where asked for."""
+    """A transformer with RMSNorm and SwiGLU; with a norm of queries and keys where asked for.
+
+    Without a `rotary` of its own, channel i is paired with i + d/2.
+    """
     return Transformer(
         (_gated_block(sizes, layer, qk_norm, layer_scale) for layer in range(sizes.n_layers)),
         RMSNorm(sizes.hidden_size, sizes.norm_eps),
-        Rotary(sizes.head_dim, sizes.rope_theta),
+        rotary or Rotary(sizes.head_dim, sizes.rope_theta),
     )
 
 

@@ -122,6 +122,10 @@ def _header_bytes(path: Path, length_field: bytes, file_bytes: int) -> int:
             f"{path} is a pickle or an archive that holds one. Such a file can run code, so Menura "
             "never opens it; use the model's safetensors files."
         )
+    if not is_plausible and (what := _other_file(length_field)):
+        raise ModelFilesError(
+            f"{path} is no safetensors file: it begins like {what}. Get the file itself."
+        )
     if len(length_field) < _LENGTH_BYTES:
         raise _damaged(path, f"it has only {len(length_field)} bytes")
     if header_bytes > MAX_HEADER_BYTES:
@@ -129,6 +133,15 @@ def _header_bytes(path: Path, length_field: bytes, file_bytes: int) -> int:
     if not is_plausible:
         raise _damaged(path, f"its header claims {header_bytes:,} of {file_bytes:,} bytes")
     return header_bytes
+
+
+def _other_file(beginning: bytes) -> str:
+    """What the first 8 bytes of a text that was saved in place of weights are; empty if unknown."""
+    if beginning == b"version ":
+        return "a git-lfs pointer ('version https://git-lfs...'), which stands for a file elsewhere"
+    if beginning.lstrip().startswith(b"<"):
+        return "a web page ('<'), perhaps an error page or a login of the hub"
+    return ""
 
 
 def _json_object(path: Path, text: bytes) -> dict[str, object]:

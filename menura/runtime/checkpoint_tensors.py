@@ -3,13 +3,13 @@
 Modules are built on the meta device, so nothing is allocated before the headers are checked. A
 tensor that already has the wanted dtype and place stays where the file is mapped. Any other is read
 in blocks straight into its parameter, so that loading needs hardly more memory than the weights.
+What is stored as weight norm is folded into plain weights while it is read.
 """
 
-import hashlib
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -19,10 +19,11 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from menura.errors import ModelFilesError
-from menura.runtime.checkpoint import Header, TensorEntry, read_header, read_index
+from menura.runtime.checkpoint import TensorEntry
+from menura.runtime.found_tensors import Found, check_names
+from menura.runtime.tensor_names import Shape, Share, Source, WeightNorm, tensor_shapes
 
 _BLOCK_BYTES = 4 * 2**20
-_SAMPLES, _SAMPLE_BYTES = 3, 256
 _DTYPES = {"F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}
 
 
@@ -52,108 +53,55 @@ def without_memory() -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True)
-class Found:
-    """One tensor of a checkpoint: its file, where the file's tensors begin, and its entry."""
-
-    path: Path
-    data_start: int
-    entry: TensorEntry
-
-
-def find_tensors(folder: Path) -> Mapping[str, Found]:
-    """Every tensor of `model.safetensors`, or of the shards that its index names.
-
-    Raises: ModelFilesError: a file is missing or damaged, or the index and the shards disagree.
-    """
-    index = folder / "model.safetensors.index.json"
-    if not index.exists():
-        path = folder / "model.safetensors"
-        return dict(_tensors(path, read_header(path)))
-    shard_of = read_index(index)
-    found: dict[str, Found] = {}
-    for shard in sorted(set(shard_of.values())):
-        path = folder / shard
-        for name, tensor in _tensors(path, read_header(path)):
-            if shard_of.get(name) != shard:
-                raise ModelFilesError(f"{path}: tensor {name!r} is not this file's in {index}.")
-            found[name] = tensor
-    for name in shard_of.keys() - found.keys():
-        raise ModelFilesError(f"{index}: tensor {name!r} is not in {shard_of[name]}.")
-    return found
-
-
 def check(
-    parts: Mapping[str, nn.Module],
-    names: Mapping[str, str],
-    tensors: Mapping[str, Found],
-    unused: Collection[str],
+    wanted: Mapping[str, Shape], tensors: Mapping[str, Found], unused: Collection[str]
 ) -> None:
-    """Nothing, where every parameter has its tensor and every tensor its use; see `fill`.
+    """Nothing, where the tensors are the wanted ones, each of its shape and made of numbers.
 
-    Raises: ModelFilesError: a tensor is missing, unknown, of another shape, or not made of numbers.
+    `unused`: tensors that may be in the files though no parameter takes them.
+
+    Raises: ModelFilesError: a tensor is missing, unknown, of another shape or of another dtype.
     """
-    parameters = _parameters(parts)
-    assert parameters.keys() == names.keys(), parameters.keys() ^ names.keys()
-    _check_names(set(names.values()), tensors, unused)
-    for name, (module, leaf) in parameters.items():
-        _check_shape(names[name], tensors[names[name]], module.get_parameter(leaf))
+    check_names(wanted.keys(), tensors, unused)
+    for name, shape in wanted.items():
+        _check_entry(name, tensors[name], shape)
 
 
 def fill(
     parts: Mapping[str, nn.Module],
-    names: Mapping[str, str],
+    names: Mapping[str, Source],
     tensors: Mapping[str, Found],
     unused: Collection[str],
     device: torch.device,
     dtype: torch.dtype,
 ) -> None:
-    """Give every parameter of the parts its tensor, on a device and in a dtype.
+    """Give every parameter of the parts its numbers, on a device and in a dtype.
 
-    `names`: the tensor for each parameter, which is called `part.parameter`. `unused`: tensors
-    that may be in the files though no parameter takes them. The parts are put in evaluation mode.
+    `names`: what is stored for each parameter, which is called `part.parameter`. `unused`: as in
+    `check`. The parts are put in evaluation mode.
 
-    Raises: ModelFilesError: a tensor is missing, unknown, of another shape, or not made of numbers.
+    Raises: ModelFilesError: as `check`; a number is NaN or infinite.
     """
-    check(parts, names, tensors, unused)
-    load(parts, names, tensors, device, dtype)
+    parameters = [f"{part}.{name}" for part, m in parts.items() for name, _ in m.named_parameters()]
+    assert names.keys() == set(parameters), names.keys() ^ set(parameters)
+    check(tensor_shapes(parts, names), tensors, unused)
+    load(parts, names, TensorReader(tensors, device, dtype))
 
 
 def load(
-    parts: Mapping[str, nn.Module],
-    names: Mapping[str, str],
-    tensors: Mapping[str, Found],
-    device: torch.device,
-    dtype: torch.dtype | None,
-    *,
-    check_numbers: bool = True,
+    parts: Mapping[str, nn.Module], names: Mapping[str, Source], reader: "TensorReader"
 ) -> None:
-    """Give every parameter its tensor, which was checked before; None leaves its own dtype.
+    """Give every parameter of the parts what the reader reads for it; the files were checked.
 
-    Without `check_numbers`, a tensor that stays mapped is not read before it is used: for files
-    whose numbers were looked at when they were packed.
-
-    Raises: ModelFilesError: a tensor holds NaN or infinity.
+    Raises: ModelFilesError: a number is NaN or infinite.
     """
-    files = _MappedFiles()
-    for name, (module, leaf) in _parameters(parts).items():
-        found = tensors[names[name]]
-        wanted = dtype or _DTYPES[found.entry.dtype]
-        if not check_numbers and device.type == "cpu" and _DTYPES[found.entry.dtype] == wanted:
-            loaded = files.tensor(names[name], found.path)
-        else:
-            loaded = _load(names[name], found, files, device, wanted)
-        setattr(module, leaf, nn.Parameter(loaded, requires_grad=False))
-    for part in parts.values():
-        part.eval()
-
-
-def read(name: str, tensors: Mapping[str, Found]) -> Tensor:
-    """The numbers float32 [n], or with more dimensions, of one tensor.
-
-    Raises: ModelFilesError: it holds NaN or infinity.
-    """
-    return _load(name, tensors[name], _MappedFiles(), torch.device("cpu"), torch.float32)
+    for name in [f"{part}.{n}" for part, m in parts.items() for n, _ in m.named_parameters()]:
+        part, _, path = name.partition(".")
+        loaded = reader.read(names[name])
+        owner, _, leaf = path.rpartition(".")
+        setattr(parts[part].get_submodule(owner), leaf, nn.Parameter(loaded, requires_grad=False))
+    for module in parts.values():
+        module.eval()
 
 
 def check_numbers(name: str, found: Found) -> None:
@@ -161,71 +109,14 @@ def check_numbers(name: str, found: Found) -> None:
 
     Raises: ModelFilesError: one is NaN or infinite.
     """
-    if not _read_into(None, found):
-        raise _no_numbers(name, found)
+    _check_sound(name, found, is_sound=_read_into(None, found))
 
 
-def digest(tensors: Mapping[str, Found]) -> str:
-    """What names these tensors: their names, dtypes and shapes, and a sample of each one's numbers.
-
-    Training changes every tensor that it touches all over, so a few places of each tell.
-    """
-    found = hashlib.sha256()
-    by_file: dict[Path, list[tuple[str, Found]]] = {}
-    for name, tensor in sorted(tensors.items()):
-        by_file.setdefault(tensor.path, []).append((name, tensor))
-    for path, own in sorted(by_file.items()):
-        with path.open("rb", buffering=0) as file:
-            for name, tensor in own:
-                found.update(f"{name} {tensor.entry.dtype} {tensor.entry.shape};".encode())
-                for place in range(_SAMPLES):
-                    room = max(tensor.entry.n_bytes - _SAMPLE_BYTES, 0)
-                    start = tensor.entry.start + room * place // (_SAMPLES - 1)
-                    file.seek(tensor.data_start + start)
-                    found.update(file.read(min(_SAMPLE_BYTES, tensor.entry.n_bytes)))
-    return found.hexdigest()
-
-
-def _parameters(parts: Mapping[str, nn.Module]) -> dict[str, tuple[nn.Module, str]]:
-    """The parameters of the parts by `part.parameter`: the module that owns each, and its name."""
-    return {
-        f"{part}.{inner}.{leaf}" if inner else f"{part}.{leaf}": (module, leaf)
-        for part, whole in parts.items()
-        for inner, module in whole.named_modules()
-        for leaf, _ in module.named_parameters(recurse=False)
-    }
-
-
-def _tensors(path: Path, header: Header) -> Iterator[tuple[str, Found]]:
-    for name, entry in header.tensors.items():
-        yield name, Found(path, header.data_start, entry)
-
-
-def _check_names(
-    wanted: Collection[str], tensors: Mapping[str, Found], unused: Collection[str]
-) -> None:
-    if missing := sorted(set(wanted) - tensors.keys()):
+def _check_entry(name: str, found: Found, shape: Shape) -> None:
+    if found.entry.shape != shape:
         raise ModelFilesError(
-            f"tensor {missing[0]!r} is missing from the model's files{_others(missing)}; "
-            "config.json asks for it."
-        )
-    if extra := sorted(tensors.keys() - set(wanted) - set(unused)):
-        path = tensors[extra[0]].path
-        raise ModelFilesError(
-            f"{path}: tensor {extra[0]!r} belongs to no part of this model{_others(extra)}; "
-            "the file is not of the kind that config.json says."
-        )
-
-
-def _others(names: list[str]) -> str:
-    return f" (with {len(names) - 1} others)" if len(names) > 1 else ""
-
-
-def _check_shape(name: str, found: Found, parameter: Tensor) -> None:
-    if found.entry.shape != tuple(parameter.shape):
-        raise ModelFilesError(
-            f"{found.path}: tensor {name!r} has the shape {list(found.entry.shape)}, and "
-            f"config.json asks for {list(parameter.shape)}."
+            f"{found.path}: tensor {name!r} has the shape {list(found.entry.shape)}, and the "
+            f"model's configuration asks for {list(shape)}."
         )
     if found.entry.dtype not in _DTYPES:
         known = ", ".join(_DTYPES)
@@ -255,24 +146,105 @@ class _MappedFiles:
         return self._open[path].get_tensor(name)
 
 
-def _load(
-    name: str, found: Found, files: _MappedFiles, device: torch.device, dtype: torch.dtype
-) -> Tensor:
-    if device.type == "cpu" and _DTYPES[found.entry.dtype] == dtype:
-        loaded = files.tensor(name, found.path)
-        is_sound = _is_finite(loaded)
-    else:
-        loaded = torch.empty(found.entry.shape, dtype=dtype, device=device)
-        is_sound = _read_into(loaded, found)
+class TensorReader:
+    """Reads tensors that were checked, for one device and dtype; None leaves each its own.
+
+    Without `looks_at_numbers`, a tensor that stays mapped is not read before it is used: for files
+    whose numbers were looked at before.
+    """
+
+    def __init__(
+        self,
+        tensors: Mapping[str, Found],
+        device: torch.device,
+        dtype: torch.dtype | None,
+        *,
+        looks_at_numbers: bool = True,
+    ) -> None:
+        self._tensors = tensors
+        self._device = device
+        self._dtype = dtype
+        self._looks_at_numbers = looks_at_numbers
+        self._files = _MappedFiles()
+        self._directions = torch.empty(0)
+
+    def read(self, source: Source) -> Tensor:
+        """The parameter, [n] or [n, m] or more. Raises: ModelFilesError: a number is not finite."""
+        match source:
+            case WeightNorm():
+                return self._folded(source)
+            case Share():
+                return self._tensor(source.name, source)
+        return self._tensor(source, Share(source, 0, 1))
+
+    def _tensor(self, name: str, share: Share) -> Tensor:
+        whole = self._tensors[name]
+        found = _share_of(whole, share)
+        stored = _DTYPES[found.entry.dtype]
+        if self._device.type == "cpu" and self._dtype in (None, stored):
+            n_rows = found.entry.shape[0] if found.entry.shape else 1
+            loaded = self._files.tensor(name, found.path)
+            if share.n > 1:
+                loaded = loaded[share.index * n_rows : (share.index + 1) * n_rows]
+            is_sound = not self._looks_at_numbers or _is_finite(loaded)
+            _check_sound(name, found, is_sound=is_sound)
+            return loaded
+        loaded = torch.empty(found.entry.shape, dtype=self._dtype or stored, device=self._device)
+        _check_sound(name, found, is_sound=_read_into(loaded, found))
+        return loaded
+
+    def _folded(self, source: WeightNorm) -> Tensor:
+        """The weight of a gain and a direction, computed in float32 as torch does it.
+
+        Both are read and not mapped: the pages of a mapped direction would stay in memory.
+        """
+        direction = self._room_for(self._tensors[source.direction].entry.shape)
+        gain = torch.empty(self._tensors[source.gain].entry.shape)
+        for name, half in ((source.direction, direction), (source.gain, gain)):
+            found = self._tensors[name]
+            _check_sound(name, found, is_sound=_read_into(half, found))
+        # The function behind torch.nn.utils.parametrizations.weight_norm, so that the bits agree.
+        weight: Tensor = torch._weight_norm(direction, gain, 0)
+        if not _is_finite(weight):
+            raise _unfolded(source.direction, self._tensors[source.direction], direction)
+        return weight.to(self._device, self._dtype)
+
+    def _room_for(self, shape: Shape) -> Tensor:
+        """Room [shape] for one direction, the same again and again.
+
+        Large tensors that come and go between others that stay would leave holes in the heap.
+        """
+        n_numbers = math.prod(shape)
+        if self._directions.numel() < n_numbers:
+            self._directions = torch.empty(n_numbers, dtype=torch.float32)
+        return self._directions[:n_numbers].view(shape)
+
+
+def _share_of(found: Found, share: Share) -> Found:
+    """The share's rows as a tensor of their own in the same file."""
+    if share.n == 1:
+        return found
+    n_rows, *others = found.entry.shape
+    n_bytes = found.entry.n_bytes // share.n
+    start = found.entry.start + share.index * n_bytes
+    shape = (n_rows // share.n, *others)
+    return replace(found, entry=TensorEntry(found.entry.dtype, shape, start, start + n_bytes))
+
+
+def _check_sound(name: str, found: Found, *, is_sound: bool) -> None:
     if not is_sound:
-        raise _no_numbers(name, found)
-    return loaded
+        raise ModelFilesError(
+            f"{found.path}: tensor {name!r} holds NaN or infinity; the file is damaged."
+        )
 
 
-def _no_numbers(name: str, found: Found) -> ModelFilesError:
-    return ModelFilesError(
-        f"{found.path}: tensor {name!r} holds NaN or infinity; the file is damaged."
-    )
+def _unfolded(name: str, found: Found, direction: Tensor) -> ModelFilesError:
+    """The error for a direction [n, ...] that gives no finite weight."""
+    empty = torch.nonzero(direction.flatten(1).abs().amax(1) == 0).flatten()
+    why = "is too long or too short to divide by its length"
+    if len(empty):
+        why = f"is 0 throughout in row {int(empty[0])}, and is divided by the length of each row"
+    return ModelFilesError(f"{found.path}: tensor {name!r} {why}; the file is damaged.")
 
 
 def _read_into(target: Tensor | None, found: Found) -> bool:

@@ -76,6 +76,7 @@ class _Line:
     waiting: Iterator[Job]
     n_segments: int
     words: Iterator[str] | None
+    ahead: int
     arrived: deque[Words | EndOfText] = field(default_factory=deque)
     given: list[Words | EndOfText] = field(default_factory=list)
     again: deque[Attempt] = field(default_factory=deque)
@@ -96,11 +97,21 @@ class Jobs:
         self._vacated: list[int] = []
         self._n_submitted = 0
 
-    def submit(self, segments: Sequence[Job], words: Iterator[str] | None = None) -> int:
-        """The number of the new request. With `words`, its one segment's text comes from there."""
+    def submit(
+        self,
+        segments: Sequence[Job],
+        words: Iterator[str] | None = None,
+        *,
+        in_turn: bool = False,
+    ) -> int:
+        """The number of the new request. With `words`, its one segment's text comes from there.
+
+        With `in_turn`, a segment starts when all of the one before has left.
+        """
         request = self._n_submitted
         self._n_submitted += 1
-        self._lines[request] = _Line(iter(segments), len(segments), words)
+        ahead = 0 if in_turn else self._ahead
+        self._lines[request] = _Line(iter(segments), len(segments), words, ahead)
         return request
 
     def cancel(self, request: int) -> None:
@@ -129,7 +140,7 @@ class Jobs:
             yield row, self._rows[row]
 
     def _may_join(self, line: _Line) -> bool:
-        in_reach = line.admitted <= line.next_segment + self._ahead
+        in_reach = line.admitted <= line.next_segment + line.ahead
         return bool(line.again) or (line.admitted < line.n_segments and in_reach)
 
     def _next_attempt(self, request: int) -> Attempt:
@@ -165,6 +176,8 @@ class Jobs:
         if attempt is None or attempt.request not in self._lines:
             return []  # a failure of its request, or a cancel, came earlier in the same step
         line, segment = self._lines[attempt.request], attempt.job.segment
+        if step.is_news:
+            return [Delivered(attempt.request, segment, step, attempt.given_up)]
         step = self._checked(step, line, segment)
         if step.finish is not None:
             del self._rows[step.row]

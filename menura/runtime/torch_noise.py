@@ -8,6 +8,9 @@ draws from that generator.
 import torch
 from torch import Tensor
 
+LATENTS = "latents"
+"""The stream of standard normal numbers, for models that make latents out of them."""
+
 
 class TorchNoise:
     """The numbers that `torch.Generator().manual_seed(seed)` gives, on the CPU.
@@ -25,6 +28,11 @@ class TorchNoise:
         return self._seed
 
     def draw(self, name: str, shape: tuple[int, ...]) -> Tensor:
-        """The next unit exponential numbers float32 [shape]; all names share the one stream."""
-        del name
-        return torch.empty(shape).exponential_(generator=self._generator)
+        """The next numbers float32 [shape]; all names share the one stream.
+
+        They are standard normal for `LATENTS`, and unit exponential for every other name.
+        """
+        if name == LATENTS:
+            return torch.randn(shape, dtype=torch.float32, generator=self._generator)
+        numbers = torch.empty(shape, dtype=torch.float32)
+        return numbers.exponential_(generator=self._generator)

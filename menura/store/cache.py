@@ -18,8 +18,10 @@ from pathlib import Path
 
 from menura.catalogue import ECHO, KnownModel, Repo, lookup
 from menura.store.modelscope import cached_folders
+from menura.store.tensors import tensor_names
 
 _MAX_CONFIG_BYTES = 1_000_000
+_ECHO_TENSORS = {"in_proj.weight", "out_proj.weight", "speaker_encoder.in_proj.weight"}
 
 
 class Hub(StrEnum):
@@ -101,7 +103,7 @@ def cached_copies(repo: Repo) -> Iterator[Copy]:
 
 def identify(folder: Path) -> KnownModel | None:
     """The known model that a folder holds or is a variant of, judged by its configuration."""
-    if (folder / "pca_state.safetensors").is_file():
+    if (folder / "pca_state.safetensors").is_file() or _has_transformer_of_echo(folder):
         return ECHO
     try:
         path = folder / "config.json"
@@ -115,6 +117,12 @@ def identify(folder: Path) -> KnownModel | None:
     size = {"0b6": "0.6b", "1b7": "1.7b"}.get(str(config.get("tts_model_size")))
     kind = str(config.get("tts_model_type")).replace("_", "")
     return lookup(f"qwen3-tts-{size}-{kind}")
+
+
+def _has_transformer_of_echo(folder: Path) -> bool:
+    """Whether the tensors are those of Echo's transformer: its other file may be missing."""
+    names = tensor_names(folder, "pytorch_model.safetensors")
+    return len(names & _ECHO_TENSORS) > 1
 
 
 def builtin_assets() -> Path | None:

@@ -51,7 +51,8 @@ class ResolvedModel:
     """A model that is on this machine: one folder for each of its repositories, none if built in.
 
     `known` is the catalogue's entry, or the one that a folder looks like a variant of.
-    `arguments` are what its engine must be told beside the first folder.
+    `arguments` are what its engine must be told beside the first folder. A user's own folder may
+    lack a further one: then the engine asks for it.
     """
 
     name: str
@@ -103,8 +104,8 @@ def resolve(name_or_folder: str | os.PathLike[str]) -> ResolvedModel:
         arguments["voice_files"] = builtin_voice_files()
         if found.name != BUILTIN:
             arguments["default_voice"] = found.name.removeprefix(f"{BUILTIN}-")
-    if found.known == ECHO:
-        arguments["autoencoder"] = folders[1]
+    if found.known == ECHO and found.copies[1:] and (codec := found.copies[1]) is not None:
+        arguments["autoencoder"] = codec.folder
     return ResolvedModel(found.name, found.source, folders, found.known, arguments)
 
 
@@ -143,6 +144,14 @@ def _existing_folder(name: str) -> Path | None:
         return None
 
 
+def _folder_of_file(name: str) -> Path | None:
+    try:
+        file = Path(name).expanduser()
+        return file.resolve().parent if file.is_file() else None
+    except (OSError, RuntimeError, ValueError):  # as above
+        return None
+
+
 def _in_folder(folder: Path) -> Located:
     """A user's folder; a repository folder of the hub's cache stands for its newest snapshot."""
     if folder.name.startswith("models--"):
@@ -152,23 +161,20 @@ def _in_folder(folder: Path) -> Located:
     if (folder / model.short_id).is_dir():
         folder = folder / model.short_id
     known = identify(folder)
-    copies = [Copy(known.repos[0] if known else Repo("", ()), folder)]
+    copies: list[Copy | None] = [Copy(known.repos[0] if known else Repo("", ()), folder)]
     if known == ECHO:
         copies.append(_echo_codec(folder, codec))
     return Located(str(folder), Source.FOLDER, known, tuple(copies))
 
 
-def _echo_codec(folder: Path, codec: Repo) -> Copy:
-    """The folder of Echo's codec: inside or beside the model's folder, else in a cache."""
+def _echo_codec(folder: Path, codec: Repo) -> Copy | None:
+    """The copy of Echo's codec: inside or beside the model's folder, else in a cache.
+
+    A whole copy comes first. None where there is nothing: its user may still say where it is.
+    """
     beside = [Copy(codec, parent / codec.short_id) for parent in (folder, folder.parent)]
-    for copy in (*beside, find_copy(codec)):
-        if copy is not None and not copy.missing:
-            return copy
-    raise ModelNotFoundError(
-        f"folder {str(folder)!r} is Echo-TTS, whose codec is a second folder: put "
-        f"{codec.short_id} inside or beside it, or bring it with: menura models pull {ECHO.name}",
-        param="model",
-    )
+    copies = [copy for copy in (*beside, find_copy(codec)) if copy and copy.folder.is_dir()]
+    return min(copies, key=lambda copy: len(copy.missing), default=None)
 
 
 def _not_here(found: Located) -> ModelNotFoundError:
@@ -185,6 +191,11 @@ def _not_here(found: Located) -> ModelNotFoundError:
 
 
 def _unknown(name: str) -> ModelNotFoundError:
+    if (folder := _folder_of_file(name)) is not None:
+        return ModelNotFoundError(
+            f"model {name!r} is a file, and a model is a folder: give {str(folder)!r}.",
+            param="model",
+        )
     if is_hub_id(name):
         return ModelNotFoundError(
             f"model {name!r} is not on this machine. If the hub has it, bring it with: "

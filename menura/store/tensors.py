@@ -57,6 +57,22 @@ def index_problem(path: Path) -> str:
     return f"tensor {min(missing)!r} is in no shard" if missing else ""
 
 
+def shard_names(index: Path) -> frozenset[str]:
+    """The names of the files that an index names, none where it is not sound."""
+    try:
+        return frozenset(read_index(index).values())
+    except ModelFilesError:
+        return frozenset()
+
+
+def tensor_names(folder: Path, file: str) -> frozenset[str]:
+    """The names of a file's tensors, or of its shards'; none where it is missing or not sound."""
+    try:
+        return frozenset(name for header in _headers(folder, file) for name in header.tensors)
+    except ModelFilesError:
+        return frozenset()
+
+
 def compare_tensors(folder: Path, file: str, expected: Shapes) -> TensorReport:
     """The file's tensors (or those of its shards) against the expected names and shapes.
 

@@ -13,12 +13,13 @@ the size of its file. Which tensors a model needs, and of which shapes, its engi
 
 import os
 import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from menura.catalogue import PACKAGED_FILE, ExpectedFile
 from menura.errors import ModelFilesError
+from menura.store.cache import Copy
 from menura.store.records import FileHash, FileRecord, read_record
 from menura.store.resolve import PACKAGED_VOICE, Located, Source, builtin_voice_file, locate
 from menura.store.tensors import (
@@ -27,6 +28,7 @@ from menura.store.tensors import (
     compare_tensors,
     header_problem,
     index_problem,
+    shard_names,
 )
 
 _MISSING = "the file is missing"
@@ -36,7 +38,10 @@ _DIGEST = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class FileReport:
-    """One file: what is wrong with it, and what is worth knowing. `sha256` is empty if unhashed."""
+    """One file: what is wrong with it, and what is worth knowing. `sha256` is empty if unhashed.
+
+    `is_checked` is False for what could not be compared at all: that is neither good nor wrong.
+    """
 
     folder: Path
     name: str
@@ -44,6 +49,7 @@ class FileReport:
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     sha256: str = ""
+    is_checked: bool = True
 
 
 @dataclass(frozen=True)
@@ -118,10 +124,23 @@ def verify_steps(
     if found.source is Source.BUILTIN and not reports:
         reports.append(FileReport(Path(), PACKAGED_FILE.name, 0, (_NOT_PACKAGED,)))
     for copy, expected in zip(found.copies, expected_tensors or (), strict=False):
-        reports += [] if copy is None else _tensor_reports(copy.folder, expected, reports)
+        for tensors in [] if copy is None else _tensor_reports(copy.folder, expected, reports):
+            reports = with_report(reports, tensors)
     absent = set(found.missing) - {report.name for report in reports}
     reports += [FileReport(Path(), name, 0, ("all of it is missing",)) for name in sorted(absent)]
     yield VerifyReport(found.name, tuple(reports))
+
+
+def with_report(reports: Sequence[FileReport], new: FileReport) -> list[FileReport]:
+    """The reports and one more; of a file that has one already, or its index has, they are one."""
+    path = new.folder / new.name
+    places = (path, path.with_name(f"{path.name}.index.json"))
+    same = [file for file in reports if file.folder / file.name in places][:1]
+    if not same:
+        return [*reports, new]
+    problems, notes = same[0].problems + new.problems, same[0].notes + new.notes
+    joined = replace(same[0], problems=problems, notes=notes)
+    return [joined if file is same[0] else file for file in reports]
 
 
 @dataclass(frozen=True)
@@ -132,6 +151,7 @@ class _Subject:
     expected: ExpectedFile
     recorded: FileRecord | None = None
     is_users_own: bool = False
+    is_stray: bool = False
 
     @property
     def path(self) -> Path:
@@ -146,9 +166,11 @@ def _subjects(found: Located) -> Iterator[_Subject]:
         if path is not None:
             expected = repos[0].files[0] if repos else PACKAGED_FILE
             yield _Subject(path.parent, replace(expected, name=path.name))
-    for copy in found.copies:
-        if copy is None:
-            continue
+    copies = [copy for copy in found.copies if copy is not None]
+    for copy in copies:
+        within = [
+            c.folder for c in copies if c is not copy and c.folder.is_relative_to(copy.folder)
+        ]
         record = copy.hub and read_record(copy.hub, copy.repo.hub_id, copy.revision)
         recorded = record.files if record else {}
         expected_files = {file.name: file for file in copy.repo.files}
@@ -156,11 +178,29 @@ def _subjects(found: Located) -> Iterator[_Subject]:
             path.relative_to(copy.folder).as_posix()
             for ending in (".safetensors", INDEX_ENDING)
             for path in copy.folder.rglob(f"*{ending}")
+            if not any(path.is_relative_to(folder) for folder in within)
         }
+        strays = _strays(copy, weights) - recorded.keys()
         sharded = {name.removesuffix(".index.json") for name in weights} - weights
         for name in sorted((expected_files.keys() - sharded) | recorded.keys() | weights):
             expected = expected_files.get(name) or ExpectedFile(name)
-            yield _Subject(copy.folder, expected, recorded.get(name), copy.hub is None)
+            is_stray = name in strays
+            yield _Subject(copy.folder, expected, recorded.get(name), copy.hub is None, is_stray)
+
+
+def _strays(copy: Copy, weights: Set[str]) -> Set[str]:
+    """The weights that no file of the model is, and that no index of one names."""
+    known = {file.name for file in copy.repo.files}
+    if not known:
+        return set()
+    own = {name for name in weights if name.removesuffix(".index.json") in known}
+    indexes = [PurePosixPath(name) for name in own - known]
+    shards = {
+        (index.parent / shard).as_posix()
+        for index in indexes
+        for shard in shard_names(copy.folder / index)
+    }
+    return weights - own - shards
 
 
 def _check_file(subject: _Subject, *, full: bool) -> Generator[VerifyProgress, None, FileReport]:
@@ -187,7 +227,10 @@ def _check_file(subject: _Subject, *, full: bool) -> Generator[VerifyProgress, N
     if size_verdict:
         is_remark = subject.is_users_own or (known and known.is_whole and not problems)
         (notes if is_remark else problems).append(size_verdict)
-    problems += _weights_problems(subject.path)
+    if subject.is_stray:
+        notes.insert(0, "it is no part of the model, and nothing reads it")
+    else:
+        problems += _weights_problems(subject.path)
     sha256 = found if len(found) == 64 else ""
     return FileReport(folder, name, n_bytes, tuple(problems), tuple(notes), sha256)
 

@@ -29,7 +29,7 @@ def without_silent(pieces: list[Piece], clock: Sequence[int]) -> list[Piece]:
     At least one piece must cost something.
     """
     kept: list[Piece] = []
-    start = 0
+    start = pieces[0].start
     for piece in pieces:
         if clock[piece.end] > clock[piece.start]:
             kept.append(Piece(start, piece.end, piece.boundary, piece.inside_word))

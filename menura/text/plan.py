@@ -2,7 +2,8 @@
 
 `segments` cuts any text of any length: paragraphs and meaningful lines (`lines`), sentences
 (`sentences`), then clauses, spaces and graphemes where a sentence is too long (`cuts`); small
-pieces are put together again (`packing`). The spans of the segments joined are the input; what is
+pieces are put together again (`packing`), and cut once more for a model that reads a bounded number
+of bytes (`byte_limit`). The spans of the segments joined are the input; what is
 spoken of each is its slice, cleaned (`cleaning`). Durations are estimates (`duration`).
 Markup is not read here: markdown and HTML are text.
 """
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from menura.errors import InvalidValueError, NothingToSpeakError
+from menura.text.byte_limit import within_bytes
 from menura.text.cleaning import Dropped, clean
 from menura.text.cuts import cut
 from menura.text.duration import clock, expected_seconds
@@ -40,6 +42,7 @@ DEFAULT_TARGET_S = 12.0
 DEFAULT_MAX_S = 25.0
 """Models with a fixed window have 30 s; the rest is for what the estimate misses."""
 MIN_MAX_S = 2.0  # one grapheme never costs more, so the bound always holds
+MIN_MAX_BYTES = 360  # nor has it more bytes, with those of unread characters behind it
 
 
 @dataclass(frozen=True)
@@ -100,20 +103,25 @@ def segments(
     language: str | None = None,
     target_s: float = DEFAULT_TARGET_S,
     max_s: float = DEFAULT_MAX_S,
+    max_bytes: int | None = None,
     pauses: Pauses = _DEFAULT_PAUSES,
     split: bool = True,
 ) -> list[Segment]:
     """The segments of the text, in order; the slices `text[start:end]` join to the text.
 
     Sentences are put together up to `target_s` seconds, and no segment is expected to take longer
-    than `max_s`. `language` (a name or a tag; None: by script) helps to find sentences. With
-    `split=False` the text is one segment as it is: not cleaned, not stripped, however long.
+    than `max_s`, nor has it more than `max_bytes` of text in UTF-8. `language` (a name or a tag;
+    None: by script) helps to find sentences. With `split=False` the text is one segment as it is:
+    not cleaned, not stripped, however long.
 
     Raises: NothingToSpeakError: the text is empty, blank, only punctuation or only emoji (with
-        `split=False`: it has nothing visible). InvalidValueError: `target_s` or `max_s` is out of
-        range.
+        `split=False`: it has nothing visible). InvalidValueError: `target_s`, `max_s` or
+        `max_bytes` is out of range.
     """
     sizes = _checked_sizes(target_s, max_s)
+    if max_bytes is not None and max_bytes < MIN_MAX_BYTES:
+        message = f"max_bytes is {max_bytes}; a segment's longest text is {MIN_MAX_BYTES} or more."
+        raise InvalidValueError(message, param="max_bytes")
     times = clock(text)
     if not split:
         if not any(map(_is_visible, set(text))):
@@ -126,7 +134,10 @@ def segments(
         for sentence in _sentences(text, language)
         for part in cut(text, sentence, times, sizes.limit_ms)
     ]
-    packed = pack(without_silent(pieces, times), times, sizes)
+    pieces = without_silent(pieces, times)
+    packed = pack(pieces, times, sizes)
+    if max_bytes is not None:
+        packed = within_bytes(text, packed, pieces, times, max_bytes)
     return [_segment(text, piece, times, pauses, is_last=piece is packed[-1]) for piece in packed]
 
 

@@ -11,9 +11,11 @@ from menura.catalogue import known_models
 from menura.cli import health
 from menura.cli.failures import EXIT_CODES
 from menura.engines import registry
+from menura.engines.echo_tts import tiny
 from menura.errors import DownloadError
 from menura.models import PullProgress
 from tests.command_line import Ran, run
+from tests.unit.store.fake_hub import safetensors
 
 
 def only(ran: Ran, name: str) -> dict[str, object]:
@@ -43,6 +45,12 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(models, "pull", pull)
     monkeypatch.setattr(models, "remove", remove)
     return asked
+
+
+@pytest.fixture
+def without_echo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation that has no engine for one of the known models."""
+    monkeypatch.delitem(registry._ENGINES, "echo-tts")
 
 
 def test_all_known_models_are_listed() -> None:
@@ -80,6 +88,7 @@ def test_the_path_of_what_is_here_and_of_what_is_not() -> None:
     assert "menura models pull qwen3-tts-0.6b-base" in ran.stderr
 
 
+@pytest.mark.usefixtures("without_echo")
 def test_licence_and_size_are_told_before_a_pull(hub: list[str]) -> None:
     ran = run("models", "pull", "echo-tts-base", "--revision", "v1")
     assert hub == ["echo-tts-base huggingface v1"]
@@ -326,6 +335,7 @@ def test_the_examples_need_no_engine_that_is_not_here() -> None:
         assert [name for name in lacking if name in page] == []
 
 
+@pytest.mark.usefixtures("without_echo")
 def test_models_without_an_engine_say_so() -> None:
     page = run("models", "list").out
     assert "\necho-tts-base *  " in page
@@ -379,3 +389,31 @@ def test_the_doctor_says_what_is_broken(no_torch: None, monkeypatch: pytest.Monk
     ran = run("doctor", "--json")
     assert (ran.code, ran.answer["ok"]) == (1, False)
     assert ran.stderr.startswith("error: MENURA_THREAD is not a variable that Menura knows")
+
+
+def test_many_faults_of_a_file_are_told_in_short_with_what_to_do(tmp_path: Path) -> None:
+    tiny.write(tmp_path)
+    names = [f"strange.{i}" for i in range(1_200)]
+    (tmp_path / "pytorch_model.safetensors").write_bytes(safetensors(1, names))
+    ran = run("models", "verify", tmp_path)
+    [line] = [line for line in ran.out.splitlines() if "  pytorch_model" in line][:1]
+    assert re.search(r"; and [\d,]+ more \(--json has all\)  \(no known SHA-256", line)
+    assert len(ran.stderr) < 1_000
+    assert "The folder is your own: replace what is named" in ran.stderr
+    assert "models remove" not in ran.stderr
+
+
+def test_a_missing_autoencoder_of_a_folder_is_to_be_brought(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    tiny.write_pair(folder, tmp_path / "elsewhere")
+    ran = run("models", "verify", folder)
+    assert ran.code == 1
+    assert "put there what is missing, or bring the published model with" in ran.stderr
+    assert run("models", "path", folder).code == 3
+
+
+def test_an_autoencoder_alone_is_not_good(tmp_path: Path) -> None:
+    ran = run("models", "verify", tiny.write(tmp_path) / "fish-s1-dac-min")
+    assert ran.code == 1
+    assert "tensors  " in ran.out
+    assert ran.stderr.count("holds the autoencoder of Echo-TTS") == 1

@@ -7,14 +7,14 @@ import pytest
 
 from tests.house.source import Module, imports_of, modules, no_faults, within
 
-_DATA = ("menura.errors", "menura.options", "menura.speech")
+_DATA = ("menura.errors", "menura.languages", "menura.options", "menura.speech")
 _CONTRACT = "menura.engines.contract"
 _REGISTRY = "menura.engines.registry"
 _ENGINES = (_CONTRACT, _REGISTRY)
 _PARTS = ("menura.nn", "menura.audio", "menura.text")
 _STORE = ("menura.catalogue", "menura.models", "menura.store")
 _DOOR = ("menura.api", "menura.references", "menura.streams", "menura.takes", "menura.planning",
-         "menura.voices", "menura.projects")  # fmt: skip
+         "menura.saving", "menura.voices", "menura.projects")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,12 @@ class Layer:
 
 # The first row that holds a module decides. Names stand for everything below them too.
 LAYERS = (
-    Layer(("menura.errors",), ()),
+    Layer(("menura.errors", "menura.languages"), ()),
     Layer(("menura.options",), ("menura.errors",)),
-    Layer(("menura.speech", "menura.settings"), ("menura.errors", "menura.options")),
+    Layer(
+        ("menura.speech", "menura.settings"),
+        ("menura.errors", "menura.languages", "menura.options"),
+    ),
     Layer((_CONTRACT,), _DATA),
     Layer((_REGISTRY,), ("menura.errors", _CONTRACT)),
     Layer(_PARTS, ("menura.errors",)),
@@ -45,7 +48,7 @@ LAYERS = (
         (*_DATA, "menura.settings", "menura.audio", "menura.text", "menura.runtime.devices",
          "menura.runtime.native.build",
          *_ENGINES, "menura.catalogue", "menura.models", "menura.api", "menura.streams",
-         "menura.planning", "menura.voices", "menura.projects"),
+         "menura.planning", "menura.saving", "menura.voices", "menura.projects"),
     ),
     Layer(("menura.__main__",), ("menura.cli",)),
 )  # fmt: skip

@@ -29,15 +29,18 @@ _NO_MODEL = ("menura.engines.builtin", "menura.engines.contract", "menura.engine
 _STORE = ("menura.models", "menura.store")
 # The files of `menura.runtime` that are made of torch, each by its own name.
 _OF_TORCH = ("menura.runtime.checkpoint_tensors", "menura.runtime.kv_cache",
-             "menura.runtime.sampling", "menura.runtime.torch_devices",
-             "menura.runtime.torch_noise")  # fmt: skip
+             "menura.runtime.onednn",
+             "menura.runtime.sampling", "menura.runtime.tensor_names",
+             "menura.runtime.torch_devices", "menura.runtime.torch_noise")  # fmt: skip
+_SAFETENSORS = ("menura.runtime.checkpoint_tensors", "menura.engines.echo_tts.tiny",
+                "menura.engines.qwen3_tts.tiny")  # fmt: skip
 
 # At the top of a file.
 AT_THE_TOP: Mapping[str, Where] = {
     "numpy": Where(("menura",)),
     "platformdirs": Where(("menura.settings",)),
     "rich": Where(("menura.cli",)),
-    "safetensors": Where(("menura.runtime.checkpoint_tensors", "menura.engines.qwen3_tts.tiny")),
+    "safetensors": Where(_SAFETENSORS),
     "torch": Where(("menura.nn", "menura.engines", *_OF_TORCH), but=_NO_MODEL),
     "typer": Where(("menura.cli",)),
 }

@@ -105,6 +105,39 @@ def test_a_text_has_one_plan_and_a_pause_after_each_segment_but_the_last(
     assert planned[-1].pause_s == 0.0
 
 
+DENSE = st.lists(FRAGMENTS | ANY_CHARACTER, min_size=20, max_size=60).map(lambda x: "".join(x * 6))
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=DENSE, max_bytes=st.integers(360, 900))
+def test_a_limit_of_bytes_holds_and_loses_nothing(text: str, max_bytes: int) -> None:
+    assume(speakable(text))
+    planned = segments(text, max_s=60, max_bytes=max_bytes)
+
+    assert planned[0].start == 0
+    assert planned[-1].end == len(text)
+    assert all(a.end == b.start for a, b in pairwise(planned))
+    for part in planned:
+        assert len(part.text.encode()) <= max_bytes
+        assert part.expected_s <= 60
+        assert speakable(part.text)
+        assert part.text == clean(text[part.start : part.end])[0].strip()
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=TEXTS, sizes=SIZES)
+def test_a_limit_of_bytes_that_no_segment_reaches_changes_nothing(
+    text: str, sizes: tuple[int, int]
+) -> None:
+    planned = plan(text, *sizes)
+    longest = max(len(part.text.encode()) for part in planned)
+    limited = segments(
+        text, target_s=sizes[0] / 10, max_s=sizes[1] / 10, max_bytes=max(longest, 360)
+    )
+
+    assert limited == planned
+
+
 @settings(max_examples=300, deadline=None)
 @given(text=TEXTS)
 def test_cleaning_twice_changes_nothing(text: str) -> None:

@@ -54,6 +54,7 @@ class Word(StrEnum):
     CRASH = "CRASH"  # the whole step raises
     LIMIT = "LIMIT"  # the row ends at a limit
     DELAY = "DELAY"  # some steps give nothing for this row
+    TOIL = "TOIL"  # some steps only say how far the row is
     SILENT = "SILENT"  # the row ends without a sample
     REFUSED = "REFUSED"  # the prompt cannot be built
     UNLUCKY = "UNLUCKY"  # as LIMIT where the row's seed is odd, else a word like others
@@ -76,6 +77,10 @@ class ToneOptions(Options):
     colour: str = option("sine", choices=("sine", "square"), help="The shape of the tones.")
     chunk_frames: int = option(4, minimum=1, help="Frames in each chunk after the first.")
     retries: int = option(0, minimum=0, help="How often to draw a segment again that went wrong.")
+    continue_segments: bool = option(False, help="Go on from the segment before.")
+
+    def longest_segment_s(self, usual_s: float) -> float:
+        return usual_s / 5 if self.continue_segments else usual_s
 
 
 @dataclass(frozen=True)
@@ -161,7 +166,11 @@ class ToneEngine:
         if text is not None and Word.REFUSED in text:
             raise UnsupportedError("the tone engine refuses this segment.", param="text")
         assert isinstance(manner.options, ToneOptions)
-        return TonePrompt(text, {"tones": True}, options=manner.options)
+        applied: dict[str, object] = {"tones": True}
+        if manner.before is not None:
+            assert manner.before.frames.ndim == 2
+            applied["went_on_from"] = [f"{manner.before.text} {len(manner.before.frames)}"]
+        return TonePrompt(text, applied, options=manner.options)
 
     def noise(self, seed: int) -> NoiseSource:
         return SeedNoise(seed)
@@ -266,6 +275,9 @@ class ToneDecoder:
         if word == Word.DELAY and state.delay < N_DELAY_STEPS:
             state.delay += 1
             return []
+        if word == Word.TOIL and state.delay < N_DELAY_STEPS:
+            state.delay += 1
+            return [RowStep(row, done=state.delay / (N_DELAY_STEPS + 1))]
         if word == Word.CRASH:
             raise RuntimeError("the whole step crashed")
         if word == Word.LIMIT:

@@ -213,6 +213,43 @@ def test_threads_share_one_model_without_mixing_their_audio(tone: menura.TTS) ->
     assert found == {text: tones(text) for text in texts}
 
 
+def test_segments_that_go_on_know_the_one_before(tone: menura.TTS) -> None:
+    speech = tone.speak(LONG, seed=1, continue_segments=True)
+    texts = [segment.text for segment in speech.segments]
+    assert len(texts) > 1
+    n_frames = [2 * len(text.split()) for text in texts]
+    before = [f"{text} {n}" for text, n in zip(texts, n_frames, strict=True)]
+    expected = list(dict.fromkeys(before[:-1]))  # a list of applied names each entry once
+    assert speech.applied["went_on_from"] == expected
+    stream = tone.stream(LONG, seed=1, continue_segments=True)
+    samples = np.concatenate([chunk.samples for chunk in stream])
+    assert np.array_equal(samples, speech.samples)
+    assert stream.applied["went_on_from"] == expected
+
+
+def test_options_may_shorten_the_segments(tone: menura.TTS) -> None:
+    text = " ".join(f"Sentence number {name} is here." for name in "abcdefghijklmnopq")
+    shorter = tone.plan(SpeechRequest(text, options={"continue_segments": True}))
+    assert len(shorter.segments) > len(tone.plan(SpeechRequest(text)).segments)
+    longest_s = tone.spec.max_segment_s / 5
+    assert max(segment.expected_s for segment in shorter.segments) <= longest_s
+
+
+def test_a_stream_says_how_far_it_is_before_anything_is_heard(tone: menura.TTS) -> None:
+    stream = tone.stream("TOIL", seed=1)
+    moves = [(chunk is None, stream.done) for chunk in stream.moves()]
+    assert moves[:4] == [(True, 0.25), (True, 0.5), (True, 0.75), (False, 0.75)]
+    assert moves[-1] == (False, 1.0)
+
+
+def test_how_far_a_stream_is_counts_every_segment_by_its_length(tone: menura.TTS) -> None:
+    stream = tone.stream("One.\n\nTOIL and a second sentence of some length.", seed=1)
+    shares = [stream.done for _ in stream.moves()]
+    assert shares == sorted(shares)
+    assert shares[0] < 0.25
+    assert shares[-1] == 1.0
+
+
 def test_words_are_spoken_while_they_come(tone: menura.TTS) -> None:
     asked = []
 
@@ -298,6 +335,7 @@ def test_applied_says_what_is_really_used(tone: menura.TTS) -> None:
         "colour": "sine",
         "chunk_frames": 4,
         "retries": 0,
+        "continue_segments": False,
     }
     assert applied["device"] == "cpu"
     assert applied["tones"] is True
@@ -333,7 +371,7 @@ def test_samples_without_a_rate_are_refused(tone: menura.TTS) -> None:
         (np.array([np.nan], np.float32), 8_000, "clip"),
         (np.ones(9, np.float32), 0, "rate_hz"),
         (np.ones(9, np.float32), "8000", "rate_hz"),
-        ([0.0, 1.0], 8_000, "rate_hz"),
+        ([0.0, 1.0], 8_000, "clip"),
         ([0.0, 1.0], None, "clip"),
         ("me.wav", 8_000, "rate_hz"),
         (menura.Reference(np.array([np.nan], np.float32), 8_000), None, "clip"),

@@ -72,3 +72,11 @@ def test_a_folder_can_be_shown(tmp_path: Path) -> None:
     found = models.show(folder)
     assert (found.source, found.paths, found.n_bytes) == (Source.FOLDER, (folder,), 2)
     assert found.is_complete
+
+
+def test_the_path_of_a_folder_without_its_further_part_is_an_error(tmp_path: Path) -> None:
+    for name in ("pca_state.safetensors", "pytorch_model.safetensors"):
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(ModelNotFoundError, match="missing: jordand/fish-s1-dac-min") as caught:
+        models.path(tmp_path)
+    assert caught.value.exit_code == 3

@@ -1,5 +1,6 @@
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from menura.errors import InvalidValueError
@@ -14,10 +15,20 @@ class Example(Options):
     colour: str = option("red", choices=("red", "blue"), help="Which colour.")
     place: str = option("here", choices=("here", "there"), pattern=r"at\d+", help="Which place.")
     limit: int | None = option(None, minimum=1, help="At most so many.")
+    sizes: tuple[int, ...] | None = option(None, minimum=1, maximum=640, help="Which sizes.")
+    steps: tuple[int, ...] = option((1, 2), help="Which steps.")
 
 
 def test_nothing_given_gives_the_defaults() -> None:
-    assert Example.parse({}) == Example(3, 0.5, False, "red", "here", None)
+    assert Example.parse({}) == Example(3, 0.5, False, "red", "here", None, None, (1, 2))
+
+
+def test_options_can_be_given_again_as_they_are() -> None:
+    options = Example.parse({"sizes": "8,16", "limit": 4})
+    given = options.filled().as_given()
+    assert given["sizes"] == [8, 16]
+    assert given["steps"] == [1, 2]
+    assert Example.parse(given) == options
 
 
 @pytest.mark.parametrize(
@@ -36,6 +47,14 @@ def test_nothing_given_gives_the_defaults() -> None:
         ("place", "at12", "at12"),
         ("limit", None, None),
         ("limit", "7", 7),
+        ("sizes", "32, 128,480", (32, 128, 480)),
+        ("sizes", [16, 8], (16, 8)),
+        ("sizes", (16.0,), (16,)),
+        ("sizes", np.array([16, 8]), (16, 8)),
+        ("count", np.int64(4), 4),
+        ("level", np.float32(0.5), 0.5),
+        ("sizes", None, None),
+        ("steps", "-5", (-5,)),
     ],
 )
 def test_a_value_is_read_in_the_options_own_type(name: str, given: object, value: object) -> None:
@@ -58,6 +77,17 @@ def test_a_value_is_read_in_the_options_own_type(name: str, given: object, value
         ("level", float("inf")),
         ("level", -0.1),
         ("level", [1]),
+        ("sizes", 16),
+        ("sizes", ""),
+        ("sizes", []),
+        ("sizes", b"16"),
+        ("count", np.bool_(True)),
+        ("sizes", "16,"),
+        ("sizes", [16, True]),
+        ("sizes", [16, 0]),
+        ("sizes", [16, 641]),
+        ("sizes", [1.5]),
+        ("steps", None),
         ("exact", "maybe"),
         ("exact", 2),
         ("colour", "green"),

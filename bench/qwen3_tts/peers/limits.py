@@ -55,7 +55,7 @@ def _product_gflop_s(number: torch.dtype) -> float:
 
 def _int8_gop_s() -> float:
     matrix = torch.ones(_SIZE, _SIZE, dtype=torch.int8)
-    return 2 * _SIZE**3 / _best_s(lambda: torch._int_mm(matrix, matrix)) / 1e9  # noqa: SLF001
+    return 2 * _SIZE**3 / _best_s(lambda: torch._int_mm(matrix, matrix)) / 1e9
 
 
 def _best_s(work: Callable[[], object]) -> float:

@@ -7,7 +7,7 @@ measure that every side has, whatever it lets us see inside.
 
 from collections.abc import Callable, Mapping
 
-from bench.qwen3_tts.stopwatch import Stopwatch, take_turns, tell
+from bench.stopwatch import Stopwatch, take_turns, tell
 
 SAMPLES_PER_FRAME = 1920
 

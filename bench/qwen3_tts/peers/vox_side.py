@@ -10,7 +10,8 @@ import sys
 import numpy as np
 
 from bench.qwen3_tts.peers.seat import SAMPLES_PER_FRAME, per_frame, serve
-from bench.qwen3_tts.stopwatch import CLIP_RATE_HZ, CLIP_SAMPLES, SEED, TEXT, Stopwatch, task
+from bench.qwen3_tts.stopwatch import CLIP_RATE_HZ, CLIP_SAMPLES, SEED, TEXT, task
+from bench.stopwatch import Stopwatch
 
 with Stopwatch() as IMPORTING:
     import vox

@@ -56,7 +56,8 @@ def codec_flop(config: CodecDecoderConfig) -> float:
         codes = torch.zeros(1, config.n_codebooks, _COUNTED_FRAMES, dtype=torch.int64)
     with torch.inference_mode(), FlopCounterMode(display=False) as counted:
         decoder(codes)
-    return counted.get_total_flops() / _COUNTED_FRAMES
+    total: int = counted.get_total_flops()
+    return total / _COUNTED_FRAMES
 
 
 def least_s(

@@ -14,15 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from menura.engines.qwen3_tts.codec import State
-from menura.engines.qwen3_tts.codec_decoder import (
-    CodecDecoder,
-    LatentUpsampling,
-    ResidualUnit,
-    UpsamplingBlock,
-    WindowTransformer,
-)
+from menura.engines.qwen3_tts.codec_decoder import CodecDecoder, WindowTransformer
 from menura.engines.qwen3_tts.config import CodecDecoderConfig
 from menura.nn.causal_conv import CausalConv1d, CausalConvTranspose1d
+from menura.nn.codec_blocks import LatentUpsampling, ResidualUnit, UpsamplingBlock
 from menura.nn.convnext import ConvNeXtBlock
 from menura.nn.feed_forward import SwiGLU
 from menura.nn.norm import RMSNorm
@@ -188,8 +183,9 @@ def _upsampling_block(block: UpsamplingBlock) -> Iterator[Layer]:
         yield Residual((acts[0], _conv(unit.dilated), acts[1], _conv(unit.pointwise)))
 
 
-def _snake(act: SnakeBeta) -> Snake:
+def _snake(act: nn.Module) -> Snake:
     """The activation with both exponentials and the quotient computed once."""
+    assert isinstance(act, SnakeBeta), "the codec's activations have a beta"
     beta = act.beta.detach().float().exp()
     return Snake(_array(act.alpha.detach().float().exp()), _array(1.0 / (beta + TINY)))
 

@@ -8,60 +8,30 @@ import warnings
 
 import numpy as np
 
-from menura.errors import AudioTooLargeError, InvalidValueError
+from menura.audio.clip_checks import VoiceWarning, check_clip
 from menura.speech import FloatArray, Reference
 from menura.text.duration import expected_seconds
 
-LONGEST_S = 300.0
 LONGEST_SILENCE_S = 5.0  # that may be put after it
 GOOD_S = (3.0, 30.0)
-SILENT_PEAK = 1e-4
-LOUDEST_PEAK = 4.0  # full scale is 1; decoders overshoot a little
 # How the transcript's expected duration may stand to the time in which something is heard.
 PACE = (0.6, 2.2)
 _BLOCK_S = 0.02
 _QUIET = 0.03  # of the clip's loudest block
 _END_S = 0.06
-
+_BEST = "5 to 15 seconds of clear speech"
 
 # Warnings point at who called `tts.voice`: check, VoiceEncoder.encode, encode_voice, voice, caller.
 _CALLER = 5
 
 
-class VoiceWarning(UserWarning):
-    """A recording will make a voice, but perhaps not a good one."""
-
-
 def check(reference: Reference, shortest_s: float) -> None:
     """Nothing, for a clip that a voice can be made of; what is doubtful about it is warned of.
 
-    Raises: InvalidValueError: it is too short, silent, or beyond full scale; AudioTooLargeError: it
-        is too long.
+    Raises: InvalidValueError: it is too short, silent, beyond full scale, or not all numbers;
+        AudioTooLargeError: it is too long.
     """
-    seconds = len(reference.samples) / reference.sample_rate_hz
-    if seconds < shortest_s:
-        raise InvalidValueError(
-            f"the clip has {seconds:.3f} s, and a voice needs at least {shortest_s:.3f} s; "
-            "give 5 to 15 seconds of clear speech.",
-            param="clip",
-        )
-    if seconds > LONGEST_S:
-        raise AudioTooLargeError(
-            f"the clip has {seconds:.0f} s, and a voice is made of at most {LONGEST_S:.0f} s; "
-            "give 5 to 15 seconds of clear speech.",
-            param="clip",
-        )
-    peak = float(np.abs(reference.samples).max())
-    if peak < SILENT_PEAK:
-        raise InvalidValueError(
-            "the clip is silent, so there is no voice in it; check the recording.", param="clip"
-        )
-    if peak > LOUDEST_PEAK:
-        raise InvalidValueError(
-            f"the clip's samples reach {peak:g}, and full scale is 1: give integers as integers, "
-            "or divide floats so that they fit.",
-            param="clip",
-        )
+    check_clip(reference.samples, reference.sample_rate_hz, shortest_s, _BEST)
     for doubt in doubts(reference):
         warnings.warn(doubt, VoiceWarning, stacklevel=_CALLER)
 

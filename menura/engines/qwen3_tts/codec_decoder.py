@@ -8,7 +8,7 @@ Every layer is causal, so what a clip's pieces need of each other is a `DecoderS
 the convolutions, the overlaps of the transposed ones, and the window's keys and values.
 
 Source: Qwen3-TTS technical report (the 12.5 Hz tokenizer); SoundStream and Vocos for the blocks.
-Legend: B rows, Q codebooks, T frames, C channels, L latent size, G key heads, d head size.
+Legend: B rows, Q codebooks, T frames, L latent size, S all frames in reach.
 """
 
 from typing import Self
@@ -17,44 +17,14 @@ import torch
 from torch import Tensor, nn
 
 from menura.engines.qwen3_tts.config import CodecDecoderConfig
-from menura.nn.causal_conv import CausalConv1d, CausalConvTranspose1d, ConvMemory
-from menura.nn.convnext import ConvNeXtBlock
+from menura.nn.causal_conv import CausalConv1d, ConvMemory
+from menura.nn.codec_blocks import KERNEL, LatentUpsampling, UpsamplingBlock
 from menura.nn.residual_vq import ResidualVQ, SplitResidualVQ
 from menura.nn.snake import SnakeBeta
 from menura.nn.transformer import gated_transformer
+from menura.runtime.kv_cache import WindowCache
 
 LATENT_KERNEL = 3
-KERNEL = 7
-DILATIONS = (1, 3, 9)
-
-
-class WindowCache:
-    """The keys and values of the last `n_kept` frames, for each layer of the transformer."""
-
-    def __init__(self, n_kept: int) -> None:
-        self._n_kept = n_kept
-        self._layers: dict[int, tuple[Tensor, Tensor]] = {}
-
-    @property
-    def n_frames(self) -> int:
-        """How many earlier frames are held."""
-        return self._layers[0][0].shape[2] if self._layers else 0
-
-    def update(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """The held and the new keys and values [B, G, S, d], after the new ones [B, G, T, d]."""
-        if layer in self._layers:
-            held_keys, held_values = self._layers[layer]
-            keys = torch.cat([held_keys, keys], dim=2)
-            values = torch.cat([held_values, values], dim=2)
-        first = max(0, keys.shape[2] - self._n_kept)
-        self._layers[layer] = (keys[:, :, first:].clone(), values[:, :, first:].clone())
-        return keys, values
-
-    def copy(self) -> Self:
-        """The same frames, to go on from this point on its own (held tensors are not written)."""
-        twin = type(self)(self._n_kept)
-        twin._layers.update(self._layers)
-        return twin
 
 
 class DecoderState:
@@ -68,54 +38,6 @@ class DecoderState:
     def copy(self) -> Self:
         """The same state, to go on from this point on its own."""
         return type(self)(self.cache.copy(), self.memory.copy(), self.n_frames)
-
-
-class ResidualUnit(nn.Module):
-    """x + what a dilated and a pointwise convolution make of it, each behind a SnakeBeta."""
-
-    def __init__(self, channels: int, dilation: int) -> None:
-        super().__init__()
-        self.dilated_act = SnakeBeta(channels)
-        self.dilated = CausalConv1d(channels, channels, KERNEL, dilation=dilation)
-        self.pointwise_act = SnakeBeta(channels)
-        self.pointwise = CausalConv1d(channels, channels, 1)
-
-    def forward(self, x: Tensor, memory: ConvMemory | None) -> Tensor:
-        """The unit's output [B, C, T] for x [B, C, T]."""
-        hidden = self.dilated(self.dilated_act(x), memory)
-        out: Tensor = x + self.pointwise(self.pointwise_act(hidden), memory)
-        return out
-
-
-class UpsamplingBlock(nn.Module):
-    """`rate` times the steps with fewer channels, then residual units of growing reach."""
-
-    def __init__(self, in_channels: int, out_channels: int, rate: int) -> None:
-        super().__init__()
-        self.act = SnakeBeta(in_channels)
-        self.up = CausalConvTranspose1d(in_channels, out_channels, 2 * rate, stride=rate)
-        self.units = nn.ModuleList(ResidualUnit(out_channels, dilation) for dilation in DILATIONS)
-
-    def forward(self, x: Tensor, memory: ConvMemory | None) -> Tensor:
-        """The block's output [B, C', T * rate] for x [B, C, T]."""
-        x = self.up(self.act(x), memory)
-        for unit in self.units:
-            x = unit(x, memory)
-        return x
-
-
-class LatentUpsampling(nn.Module):
-    """`ratio` times the steps of the latents, then a ConvNeXt block."""
-
-    def __init__(self, channels: int, ratio: int) -> None:
-        super().__init__()
-        self.up = CausalConvTranspose1d(channels, channels, ratio, stride=ratio)
-        self.mix = ConvNeXtBlock(channels)
-
-    def forward(self, x: Tensor, memory: ConvMemory | None) -> Tensor:
-        """The latents [B, L, T * ratio] for x [B, L, T]."""
-        out: Tensor = self.mix(self.up(x, memory), memory)
-        return out
 
 
 class WindowTransformer(nn.Module):
@@ -132,7 +54,7 @@ class WindowTransformer(nn.Module):
     def forward(self, x: Tensor, state: DecoderState | None) -> Tensor:
         """The latents [B, L, T] for x [B, L, T]; positions count from the state's first frame."""
         first = state.n_frames if state else 0
-        n_held = state.cache.n_frames if state else 0
+        n_held = state.cache.n_positions if state else 0
         positions = torch.arange(first, first + x.shape[-1], device=x.device)
         # parity: the mask is given for a single frame too, which upstream never drops.
         mask = self._mask(x.shape[-1], n_held, x.device)
@@ -166,7 +88,7 @@ class CodecDecoder(nn.Module):
         )
         self.input_conv = CausalConv1d(config.latent_size, channels[0], KERNEL)
         self.blocks = nn.ModuleList(
-            UpsamplingBlock(channels[level], channels[level + 1], rate)
+            UpsamplingBlock(channels[level], channels[level + 1], rate, SnakeBeta)
             for level, rate in enumerate(config.upsample_rates)
         )
         self.output_act = SnakeBeta(channels[-1])

@@ -16,7 +16,9 @@ from menura.engines.qwen3_tts import weights
 from menura.engines.qwen3_tts.config import Qwen3TTSConfig
 from menura.engines.qwen3_tts.config_files import CODEC_FOLDER
 from menura.engines.qwen3_tts.weights import Parts
-from menura.runtime import checkpoint_tensors
+from menura.runtime import checkpoint_tensors, found_tensors
+from menura.runtime.checkpoint_tensors import TensorReader
+from menura.runtime.tensor_names import tensor_names, tensor_shapes
 from menura.speech import FloatArray
 
 _CPU = torch.device("cpu")
@@ -42,18 +44,20 @@ class StoredWeights:
         self._are_checked = False
         self.parts = _build(config)
         self._model, self._codec = weights.modules(self.parts)
-        self._names = weights.tensor_names(self._model, weights.model_table(config))
-        self._codec_names = weights.tensor_names(self._codec, weights.codec_table(config))
-        self._tensors = checkpoint_tensors.find_tensors(folder)
-        self._codec_tensors = checkpoint_tensors.find_tensors(folder / CODEC_FOLDER)
+        self._names = tensor_names(self._model, weights.model_table(config))
+        self._codec_names = tensor_names(self._codec, weights.codec_table(config))
+        self._tensors = found_tensors.find_tensors(folder)
+        self._codec_tensors = found_tensors.find_tensors(folder / CODEC_FOLDER)
+        self._reader = TensorReader(self._tensors, _CPU, torch.float32)
         unused = weights.unused_codec_tensors(config.codec.encoder, config.codec.n_codebooks)
-        checkpoint_tensors.check(self._model, self._names, self._tensors, ())
-        checkpoint_tensors.check(self._codec, self._codec_names, self._codec_tensors, unused)
+        checkpoint_tensors.check(tensor_shapes(self._model, self._names), self._tensors, ())
+        needed = tensor_shapes(self._codec, self._codec_names)
+        checkpoint_tensors.check(needed, self._codec_tensors, unused)
 
     def digest(self) -> str:
         """What names the numbers of all files."""
-        model = checkpoint_tensors.digest(self._tensors)
-        return f"{model}-{checkpoint_tensors.digest(self._codec_tensors)}"
+        model = found_tensors.digest(self._tensors)
+        return f"{model}-{found_tensors.digest(self._codec_tensors)}"
 
     def check_numbers(self) -> None:
         """Nothing, after every number was looked at. Raises: ModelFilesError: one is NaN."""
@@ -67,7 +71,7 @@ class StoredWeights:
 
     def read(self, name: str) -> FloatArray:
         """The numbers float32 [n] or [n, m] of a parameter, such as `talker.codec_head.weight`."""
-        numbers: FloatArray = checkpoint_tensors.read(self._names[name], self._tensors).numpy()
+        numbers: FloatArray = self._reader.read(self._names[name]).numpy()
         return numbers
 
     def load(self) -> Parts:
@@ -76,7 +80,8 @@ class StoredWeights:
             (self._model, self._names, self._tensors),
             (self._codec, self._codec_names, self._codec_tensors),
         ):
-            checkpoint_tensors.load(modules, names, tensors, _CPU, None, check_numbers=False)
+            reader = TensorReader(tensors, _CPU, None, looks_at_numbers=False)
+            checkpoint_tensors.load(modules, names, reader)
         self.parts.talker.text_projection.float()
         if self.parts.speaker_encoder is not None:
             self.parts.speaker_encoder.float()

@@ -11,6 +11,7 @@ from torch import nn
 from menura.engines.contract import TensorShapes
 from menura.engines.qwen3_tts import weights
 from menura.engines.qwen3_tts.config_files import CODEC_FOLDER, read_config
+from menura.runtime.tensor_names import tensor_names, tensor_shapes
 
 MODEL_FILE = "model.safetensors"
 CODEC_FILE = f"{CODEC_FOLDER}/{MODEL_FILE}"
@@ -33,9 +34,4 @@ def expected_tensors(folder: Path) -> Mapping[str, TensorShapes]:
 def _shapes(
     modules: Mapping[str, nn.Module], table: Mapping[str, str]
 ) -> dict[str, tuple[int, ...] | None]:
-    names = weights.tensor_names(modules, dict(table))
-    return {
-        names[f"{part}.{name}"]: tuple(parameter.shape)
-        for part, module in modules.items()
-        for name, parameter in module.named_parameters()
-    }
+    return {**tensor_shapes(modules, tensor_names(modules, table))}

@@ -27,6 +27,7 @@ from menura.engines.qwen3_tts.tiny_configs import (
     codec_config,
     model_config,
 )
+from menura.runtime.tensor_names import tensor_names
 from menura.text.bpe_files import byte_characters
 
 # The last two are cut apart by one of the two splits, so that their ids tell which is used.
@@ -122,7 +123,7 @@ def _draw_all(
     modules: Mapping[str, nn.Module], table: Mapping[str, str], seed: str
 ) -> dict[str, Tensor]:
     """A tensor for every parameter, by its published name."""
-    names = weights.tensor_names(modules, dict(table))
+    names = tensor_names(modules, dict(table))
     drawn: dict[str, Tensor] = {}
     for part, module in modules.items():
         for name, parameter in module.named_parameters():

@@ -6,7 +6,6 @@ and goes on: closest to the voice and to its manner. By embedding alone it needs
 Legend: n samples, T frames, Q codebooks, D talker width.
 """
 
-import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from menura.audio.clip_checks import LONGEST_S
 from menura.engines.contract import VoicePrompt
 from menura.engines.qwen3_tts import clip
 from menura.engines.qwen3_tts.codec import Codec, at_rate
@@ -23,11 +23,11 @@ from menura.engines.qwen3_tts.config_files import CODEC_FOLDER
 from menura.engines.qwen3_tts.description import ENGINE
 from menura.engines.qwen3_tts.prompt import CODES, EMBEDDING, IN_CONTEXT, X_VECTOR
 from menura.engines.qwen3_tts.speaker_encoder import SpeakerEncoder
-from menura.errors import InvalidValueError, ModelFilesError, did_you_mean
+from menura.errors import InvalidValueError, did_you_mean
+from menura.runtime.fingerprint import fingerprint
 from menura.speech import FloatArray, Reference
 
 AUTO = "auto"
-_HEAD_BYTES = 4 * 2**20
 MODES = (AUTO, IN_CONTEXT, X_VECTOR)
 
 
@@ -109,7 +109,7 @@ def check_prompt(prompt: VoicePrompt, config: Qwen3TTSConfig) -> None:
 
 
 def _check_codes(codes: NDArray[np.generic], config: Qwen3TTSConfig) -> None:
-    longest = math.ceil((clip.LONGEST_S + clip.LONGEST_SILENCE_S) * config.codec.frame_rate_hz) + 1
+    longest = math.ceil((LONGEST_S + clip.LONGEST_SILENCE_S) * config.codec.frame_rate_hz) + 1
     n_codebooks, n_entries = config.codec.n_codebooks, config.codec.decoder.codebook_size
     if codes.dtype != np.int64 or codes.ndim != 2 or codes.shape[1] != n_codebooks:
         raise _unsound(f"its codes must be int64 [frames, {n_codebooks}]")
@@ -126,21 +126,11 @@ def _unsound(fault: str) -> InvalidValueError:
 
 
 def fingerprint_of(folder: Path) -> str:
-    """What names the weights that make voices: a digest of every weight file's head.
-
-    A file's head holds its table of tensors and the beginning of their numbers.
+    """What names the weights that make voices: all of the model's.
 
     Raises: ModelFilesError: a file cannot be read.
     """
-    digest = hashlib.sha256()
-    for path in _weight_files(folder):
-        try:
-            with path.open("rb") as file:
-                digest.update(path.stat().st_size.to_bytes(8, "big"))
-                digest.update(file.read(_HEAD_BYTES))
-        except OSError as error:
-            raise ModelFilesError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return digest.hexdigest()[:16]
+    return fingerprint(_weight_files(folder))
 
 
 def _weight_files(folder: Path) -> Iterator[Path]:

@@ -5,7 +5,7 @@ A table maps the beginnings of our parameters' names to those of the published t
 (`weight`, `bias`, `codebooks.3.cluster_usage`) is the same in both, or stands in the table too.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from menura.engines.qwen3_tts.code_predictor import CodePredictor
-from menura.engines.qwen3_tts.codec_decoder import DILATIONS, CodecDecoder
+from menura.engines.qwen3_tts.codec_decoder import CodecDecoder
 from menura.engines.qwen3_tts.codec_encoder import CodecEncoder
 from menura.engines.qwen3_tts.config import (
     CodecDecoderConfig,
@@ -24,7 +24,10 @@ from menura.engines.qwen3_tts.config import (
 from menura.engines.qwen3_tts.config_files import CODEC_FOLDER
 from menura.engines.qwen3_tts.speaker_encoder import SpeakerEncoder
 from menura.engines.qwen3_tts.talker import Talker
-from menura.runtime.checkpoint_tensors import fill, find_tensors, without_memory
+from menura.nn.codec_blocks import DILATIONS
+from menura.runtime.checkpoint_tensors import fill, without_memory
+from menura.runtime.found_tensors import find_tensors
+from menura.runtime.tensor_names import tensor_names
 
 Names = dict[str, str]
 
@@ -105,19 +108,6 @@ def modules(parts: Parts) -> tuple[dict[str, nn.Module], dict[str, nn.Module]]:
     if parts.speaker_encoder is not None:
         model["speaker_encoder"] = parts.speaker_encoder
     return model, {"encoder": parts.codec_encoder, "decoder": parts.codec_decoder}
-
-
-def tensor_names(modules: Mapping[str, nn.Module], table: Names) -> Names:
-    """The tensor of every parameter; names are `part.parameter`, the longest beginning decides."""
-    names = [f"{part}.{name}" for part, m in modules.items() for name, _ in m.named_parameters()]
-    return {name: _renamed(name, table) for name in names}
-
-
-def _renamed(name: str, table: Names) -> str:
-    for length in range(len(name), 0, -1):
-        if (found := table.get(name[:length])) is not None:
-            return found + name[length:]
-    raise AssertionError(name)
 
 
 def model_table(config: Qwen3TTSConfig) -> Names:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,14 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from menura.engines.qwen3_tts import tiny
-from tests.house.source import ROOT
+from tests.parity.processes import PYTHON, run_side
 from tests.parity.qwen3_tts import cases
 from tests.parity.qwen3_tts.cases import BATCHED, CHECKPOINTS, CLIPS, FEW, SINGLE, Case
 
 Arrays = dict[str, NDArray[np.generic]]
-
-# Where `make parity` puts upstream's environment; tests may be pointed at another one.
-PYTHON = Path(os.environ.get("PARITY_PYTHON", ROOT / ".venv-parity" / "bin" / "python"))
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ def both(run: Run, folder: Path) -> Outputs:
     outputs = Outputs(upstream(run, folder), folder / "ours")
     outputs.ours.mkdir()
     ours = [sys.executable, "-m", "tests.parity.qwen3_tts.our_side"]
-    _call(run, folder, [*ours, *_inputs(folder), outputs.upstream, outputs.ours])
+    run_side([*ours, *_inputs(folder), outputs.upstream, outputs.ours], folder, run.n_threads)
     return outputs
 
 
@@ -80,7 +76,7 @@ def upstream(run: Run, folder: Path) -> Path:
     job.write_text(json.dumps(_job(run, folder)), "utf-8")
     _write_inputs(inputs, with_codec=run.with_parts)
     script = Path(__file__).with_name("upstream_side.py")
-    _call(run, folder, [PYTHON, script, job, inputs, out])
+    run_side([PYTHON, script, job, inputs, out], folder, run.n_threads)
     return out
 
 
@@ -119,15 +115,3 @@ def _write_inputs(path: Path, *, with_codec: bool) -> None:
     for name, (samples, rate_hz) in CLIPS.items():
         inputs |= {name: samples, f"rate_{name}": np.array(rate_hz)}
     np.savez(path, allow_pickle=False, **inputs)
-
-
-def _call(run: Run, folder: Path, command: list[str | Path]) -> None:
-    """Run one side. Its output is shown only if it fails."""
-    threads = str(run.n_threads)
-    home = {"MENURA_HOME": str(folder / "home"), "HF_HUB_CACHE": str(folder / "hub")}
-    environment = os.environ | home | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(f"{command} failed:\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}")

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 import menura
 from menura.engines.qwen3_tts import tiny
 from tests.house.source import ROOT
+from tests.parity.processes import MAKE, PYTHON
 from tests.parity.qwen3_tts.greedy_upstream import MAX_NEW_TOKENS, TEXT, VOICE
-from tests.parity.qwen3_tts.sides import PYTHON
 
 NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device")
 # Upstream's name of a number format, and the precision in which we compute in it.
@@ -52,7 +52,7 @@ def test_greedy_codes_are_upstreams(
 
 def upstream_codes(checkpoint: Path, device: str, name: str, folder: Path) -> NDArray[np.int64]:
     """Upstream's codes [T, Q], from its own process."""
-    assert PYTHON.is_file(), f"{PYTHON} is missing: make parity builds upstream's environment."
+    assert PYTHON.is_file(), f"{PYTHON} is missing: {MAKE}."
     out = folder / "codes.npy"
     module = "tests.parity.qwen3_tts.greedy_upstream"
     script = [str(PYTHON), "-m", module, str(checkpoint), device, name, str(out)]

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.parity.processes import MAKE, PYTHON
 from tests.parity.qwen3_tts import golden
 from tests.parity.qwen3_tts.cases import BATCHED, SINGLE
-from tests.parity.qwen3_tts.sides import PYTHON, RUNS, Outputs, Run, both
+from tests.parity.qwen3_tts.sides import RUNS, Outputs, Run, both
 from tests.parity.table import Verdict
 
 pytestmark = pytest.mark.parity
 
-MAKE = "make parity builds upstream's environment and runs these tests in it"
 BATCH_BOUND = 1e-5
 WITH_PARTS = RUNS[0]
 SINGLE_CASES = [(run, case.name) for run in RUNS for case in run.cases() if not case.is_batch]

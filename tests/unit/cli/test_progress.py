@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from menura.cli import progress
@@ -22,6 +24,8 @@ def test_a_long_work_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "speaking" in picture
     assert " 50 %" in picture
     assert "2 s of audio [red]" in picture
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", picture)
+    assert re.search(r"(\d:\d\d:\d\d|-:--:--) left", plain)
     assert "early" not in picture
 
 

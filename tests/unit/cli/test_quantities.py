@@ -1,6 +1,6 @@
 import pytest
 
-from menura.cli.quantities import duration, size
+from menura.cli.quantities import duration, estimate, size
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,19 @@ def test_sizes_read_well(n_bytes: int, words: str) -> None:
 
 def test_an_estimated_size_says_so() -> None:
     assert size(3_833_402_000, about=True) == "~3.8 GB"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.2, "1 s"),
+        (4.4, "4 s"),
+        (33.0, "35 s"),
+        (59.0, "1 min"),
+        (571.0, "9 min 30 s"),
+        (1501.0, "25 min"),
+        (3725.0, "1 h 02 min"),
+    ],
+)
+def test_an_estimate_is_round(seconds: float, words: str) -> None:
+    assert estimate(seconds) == words

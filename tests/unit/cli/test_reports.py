@@ -1,6 +1,6 @@
 import pytest
 
-from menura.cli.reports import limits_of, warnings_of
+from menura.cli.reports import limits_of, warn_of, warnings_of
 from menura.speech import FinishReason, SegmentReport
 
 
@@ -15,6 +15,13 @@ from menura.speech import FinishReason, SegmentReport
         ),
         ({"read_without_accent": ["ő", "ế"]}, ["read without their accents: ő ế"]),
         ({"settings_not_heeded": {"device": "no"}}, ["the setting device is not heeded: no"]),
+        (
+            {"without_effect": ["cfg_scale_speaker: no voice"], "not_continued": ["'A.': long"]},
+            [
+                "without effect: cfg_scale_speaker: no voice",
+                "not gone on from the segment before: 'A.': long",
+            ],
+        ),
     ],
 )
 def test_what_is_not_done_as_asked_is_told(applied: dict[str, object], lines: list[str]) -> None:
@@ -24,11 +31,11 @@ def test_what_is_not_done_as_asked_is_told(applied: dict[str, object], lines: li
 @pytest.mark.parametrize(
     ("segments", "words"),
     [
-        ([3], "segment 3"),
-        ([0, 1], "segments 0, 1"),
-        ([0, 1, 2, 3, 9], "segments 0, 1, 2, 3, 9"),
-        (list(range(4096)), "4096 segments (0 to 4095)"),
-        ([2, 3, 4, 5, 6, 9], "6 segments (between 2 and 9)"),
+        ([3], "segment 4"),
+        ([0, 1], "segments 1, 2"),
+        ([0, 1, 2, 3, 9], "segments 1, 2, 3, 4, 10"),
+        (list(range(4096)), "4096 segments (1 to 4096)"),
+        ([2, 3, 4, 5, 6, 9], "6 segments (between 3 and 10)"),
     ],
 )
 def test_many_segments_are_counted_and_not_listed(segments: list[int], words: str) -> None:
@@ -43,13 +50,13 @@ def test_many_segments_are_counted_and_not_listed(segments: list[int], words: st
         ([("stop", ""), ("stop", "")], []),
         (
             [("stop", ""), ("length", "too long")],
-            ["segment 1 ended at a limit (too long); another --seed may end by itself"],
+            ["segment 2 ended at a limit (too long); another --seed may end by itself"],
         ),
         (
             [("length", "a"), ("length", "b"), ("length", "a")],
-            ["segments 0, 1, 2 ended at a limit (a; b); another --seed may end by itself"],
+            ["segments 1, 2, 3 ended at a limit (a; b); another --seed may end by itself"],
         ),
-        ([("length", "")], ["segment 0 ended at a limit; another --seed may end by itself"]),
+        ([("length", "")], ["segment 1 ended at a limit; another --seed may end by itself"]),
     ],
 )
 def test_an_end_at_a_limit_is_told(ends: list[tuple[str, str]], lines: list[str]) -> None:
@@ -57,3 +64,11 @@ def test_an_end_at_a_limit_is_told(ends: list[tuple[str, str]], lines: list[str]
         SegmentReport("", 0, 0, 0, 0, 1, FinishReason(finish), reason) for finish, reason in ends
     ]
     assert limits_of(segments) == lines
+
+
+def test_what_was_told_before_is_not_told_again(capsys: pytest.CaptureFixture[str]) -> None:
+    early = {"ignored": {"language": "not spoken"}}
+    told = warn_of(early)
+    assert capsys.readouterr().err == "note: ignored language: not spoken\n"
+    warn_of(early | {"read_without_accent": ["ő"]}, told)
+    assert capsys.readouterr().err == "note: read without their accents: ő\n"

@@ -42,6 +42,8 @@ def test_options_that_are_none_are_refused(pairs: list[str], words: str) -> None
     [
         (SayFlags(ref=Path("a.wav"), voice="low"), "--voice or --ref, not both"),
         (SayFlags(ref_text="Hello."), "give the recording with --ref"),
+        (SayFlags(ref=Path("https://a.org/me.wav")), "'https://a.org/me.wav' is an address"),
+        (SayFlags(ref=Path("file:///me.wav")), "addresses are not fetched: download"),
     ],
 )
 def test_a_reference_goes_with_its_own_flags(flags: SayFlags, words: str) -> None:

@@ -120,5 +120,5 @@ def test_two_engines_that_claim_a_folder_are_an_error_with_their_reasons(site: P
 
 
 def test_an_unknown_engine_says_what_is_here() -> None:
-    with pytest.raises(EngineNotInstalledError, match="builtin, qwen3-tts, tone"):
+    with pytest.raises(EngineNotInstalledError, match="builtin, qwen3-tts, echo-tts, tone"):
         registry.engine_class("no-such-engine")

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from menura.nn.attention import Attention
-from menura.nn.rotary import Rotary, rotate
+from menura.nn.rotary import Rotary
 from menura.runtime.kv_cache import GrowingCache
 from tests.unit.nn.random_weights import fill
 
@@ -46,8 +46,8 @@ def by_hand(module: Attention, x: Tensor) -> Tensor:
         layer(x)[0].view(-1, n, HEAD_DIM)
         for layer, n in ((module.query, HEADS), (module.key, KV_HEADS), (module.value, KV_HEADS))
     ]
-    queries = rotate(module.query_norm(heads[0]).transpose(0, 1)[None], rotation)[0]
-    keys = rotate(module.key_norm(heads[1]).transpose(0, 1)[None], rotation)[0]
+    queries = rotation.turn(module.query_norm(heads[0]).transpose(0, 1)[None])[0]
+    keys = rotation.turn(module.key_norm(heads[1]).transpose(0, 1)[None])[0]
     rows = []
     for t in range(x.shape[1]):
         gathered = []

@@ -41,3 +41,24 @@ def test_half_precision_is_rounded_once_before_the_weight() -> None:
 def test_large_values_do_not_overflow_in_half_precision() -> None:
     out = norm_of([1.0, 1.0]).to(torch.float16)(torch.tensor([6e4, -6e4], dtype=torch.float16))
     assert out.tolist() == [1.0, -1.0]
+
+
+def test_the_weight_comes_before_the_rounding_where_asked_for() -> None:
+    norm = RMSNorm(64, 1e-6, weight_first=True)
+    fill(norm)
+    norm = norm.to(torch.bfloat16)
+    x = torch.randn(5, 64, generator=torch.Generator().manual_seed(1)).to(torch.bfloat16)
+    wide = RMSNorm(64, 1e-6)
+    wide.load_state_dict(norm.state_dict())
+    assert torch.equal(norm(x), wide.float()(x.float()).to(torch.bfloat16))
+    rounded_before = norm.weight * wide.float()(x.float()).div(norm.weight).to(torch.bfloat16)
+    assert not torch.equal(norm(x), rounded_before)
+
+
+def test_heads_are_normed_one_by_one_with_weights_of_their_own() -> None:
+    norm = RMSNorm((2, 2), 0.0)
+    with torch.no_grad():
+        norm.weight.copy_(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    # The mean squares are 25 and 100.
+    out = norm(torch.tensor([[[1.0, 7.0], [10.0, 10.0]]]))
+    assert out.flatten().tolist() == pytest.approx([0.2, 2.8, 3.0, 4.0])

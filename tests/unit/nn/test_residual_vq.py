@@ -1,7 +1,13 @@
 import numpy as np
 import torch
 
-from menura.nn.residual_vq import Codebook, ResidualVQ, SplitResidualVQ
+from menura.nn.residual_vq import (
+    Codebook,
+    FactorizedResidualVQ,
+    FactorizedVQ,
+    ResidualVQ,
+    SplitResidualVQ,
+)
 from tests.unit.nn.random_weights import fill
 
 N_ENTRIES, SIZE, HIDDEN_SIZE = 10, 3, 5
@@ -86,3 +92,43 @@ def test_both_stacks_describe_the_same_vector() -> None:
     assert torch.equal(codes, torch.cat([semantic.encode(x), acoustic.encode(x)], dim=1))
     both = semantic.decode(codes[:, :1]) + acoustic.decode(codes[:, 1:])
     assert torch.equal(split.decode(codes), both)
+
+
+def factorized(n_codebooks: int) -> FactorizedResidualVQ:
+    made = FactorizedResidualVQ(n_codebooks, N_ENTRIES, SIZE, HIDDEN_SIZE)
+    fill(made, seed=3, scale=1.0)
+    return made
+
+
+def test_the_code_is_the_entry_of_the_same_direction_whatever_its_length() -> None:
+    made = FactorizedVQ(3, 2, 2)
+    with torch.no_grad():
+        made.in_proj.weight.copy_(torch.eye(2)[:, :, None])
+        made.out_proj.weight.copy_(2 * torch.eye(2)[:, :, None])
+        for projection, bias in ((made.in_proj, 0.0), (made.out_proj, 1.0)):
+            assert projection.bias is not None
+            projection.bias.fill_(bias)
+        made.codebook.weight.copy_(torch.tensor([[5.0, 5.0], [0.0, 0.1], [1.0, 0.0]]))
+    codes, quantized = made.encode(torch.tensor([[[0.2, 3.0, 4.0], [9.0, 0.3, 4.0]]]))
+    assert codes.tolist() == [[1, 2, 0]]
+    # Its own length comes out, not that of the unit vector.
+    torch.testing.assert_close(quantized, torch.tensor([[[1.0, 3.0, 11.0], [1.2, 1.0, 11.0]]]))
+    torch.testing.assert_close(made.decode(codes), quantized)
+
+
+@torch.no_grad()
+def test_every_factorized_codebook_describes_what_is_left_over() -> None:
+    made, x = factorized(3), hidden(6)
+    codes, total = made.encode(x)
+    assert codes.shape == (2, 3, 6)
+    left_over = x
+    for place, quantizer in enumerate(made.quantizers):
+        assert isinstance(quantizer, FactorizedVQ)
+        projected = quantizer.in_proj(left_over).transpose(1, 2)
+        cosine = torch.cosine_similarity(
+            projected[:, :, None], quantizer.codebook.weight[None, None], dim=-1
+        )
+        assert torch.equal(codes[:, place], cosine.argmax(dim=-1))
+        left_over = left_over - quantizer.decode(codes[:, place])
+    torch.testing.assert_close(x - left_over, total)
+    torch.testing.assert_close(made.decode(codes), total)

@@ -4,12 +4,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from menura.nn.rotary import Rotary, rotate
+from menura.nn.rotary import PairRotary, Rotary
 
 
 def turned(x: list[float], position: int, theta: float = 10000.0) -> Tensor:
     rotation = Rotary(len(x), theta)(torch.tensor([[position]]))
-    return rotate(torch.tensor(x)[None, None, None], rotation)[0, 0, 0]
+    out: Tensor = rotation.turn(torch.tensor(x)[None, None, None])[0, 0, 0]
+    return out
 
 
 def test_the_first_position_stays_as_it_is() -> None:
@@ -46,3 +47,40 @@ def test_the_tables_stay_float32_and_are_no_weights() -> None:
     assert torch.equal(rotation.cos, Rotary(8, 10000.0)(torch.tensor([[1000]])).cos)
     assert rotary.state_dict() == {}
     assert rotation.to(torch.float16).sin.dtype == torch.float16
+
+
+def test_neighbours_are_paired_where_asked_for() -> None:
+    # Pairs (0, 1) at 1 radian and (2, 3) at 1/10 a position; theta 100 over two pairs.
+    rotation = PairRotary(4, 100.0)(torch.tensor([[3]]))
+    [out] = rotation.turn(torch.tensor([[[[1.0, 0.0, 1.0, 0.0]]]])).flatten(0, 2).tolist()
+    expected = [math.cos(3), math.sin(3), math.cos(0.3), math.sin(0.3)]
+    assert out == pytest.approx(expected, abs=1e-6)
+
+
+def test_both_pairings_are_the_same_turns_of_rearranged_channels() -> None:
+    x = torch.randn(2, 3, 5, 16, generator=torch.Generator().manual_seed(1))
+    positions = torch.arange(5)[None]
+    neighbours = PairRotary(16, 10000.0)(positions).turn(x)
+    rearranged = torch.cat((x[..., 0::2], x[..., 1::2]), dim=-1)
+    halves = Rotary(16, 10000.0)(positions).turn(rearranged)
+    expected = torch.stack(halves.chunk(2, dim=-1), dim=-1).flatten(-2)
+    torch.testing.assert_close(neighbours, expected)
+
+
+def test_neighbours_are_turned_in_float32_and_rounded_once() -> None:
+    x = torch.randn(1, 2, 5, 8, generator=torch.Generator().manual_seed(1)).to(torch.bfloat16)
+    rotation = PairRotary(8, 10000.0)(torch.arange(5)[None]).to(torch.bfloat16)
+    assert torch.equal(rotation.turn(x), rotation.turn(x.float()).to(torch.bfloat16))
+
+
+def test_a_rounded_table_still_gives_products_in_float32() -> None:
+    positions = torch.arange(40)[None]
+    rounded = PairRotary(8, 10000.0, torch.bfloat16)(positions).angles
+    exact = PairRotary(8, 10000.0)(positions).angles
+    assert torch.equal(rounded.real, exact.real.to(torch.bfloat16).float())
+    assert torch.equal(rounded.imag, exact.imag.to(torch.bfloat16).float())
+    x = torch.randn(1, 1, 40, 8, generator=torch.Generator().manual_seed(1))
+    out = PairRotary(8, 10000.0, torch.bfloat16)(positions).turn(x)
+    a, b, cos, sin = x[..., 0::2], x[..., 1::2], rounded.real, rounded.imag
+    torch.testing.assert_close(out[..., 0::2], a * cos - b * sin)
+    torch.testing.assert_close(out[..., 1::2], b * cos + a * sin)

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from menura.nn.attention import Attention
 from menura.nn.feed_forward import GeluNetwork
-from menura.nn.rotary import Rotary
+from menura.nn.rotary import PairRotary, Rotary
 from menura.nn.transformer import Block, LayerScale, Transformer, gated_transformer
 from menura.runtime.kv_cache import GrowingCache
 from tests.unit.nn.random_weights import fill
@@ -108,3 +108,20 @@ def test_it_is_built_without_memory() -> None:
     filled = transformer(layer_scale=True)
     module.load_state_dict(filled.state_dict(), assign=True)
     assert torch.equal(run(module, inputs(4)), run(filled, inputs(4)))
+
+
+def test_the_pairing_of_channels_can_be_chosen() -> None:
+    module, x = transformer(), inputs(5)
+    other = gated_transformer(Sizes(), qk_norm=True, rotary=PairRotary(8, 10000.0))
+    other.load_state_dict(module.state_dict())
+    assert not torch.allclose(run(other, x), run(module, x), atol=1e-2)
+    # The same turns, once the channels of queries and keys are rearranged.
+    order = torch.arange(8).view(2, 4).T.flatten()
+    for part in other.modules():
+        if isinstance(part, Attention):
+            for layer in (part.query, part.key):
+                heads = layer.weight.data.view(-1, 8, 12)
+                layer.weight.data = heads[:, order].reshape(layer.weight.shape)
+            for norm in (part.query_norm, part.key_norm):
+                norm.get_parameter("weight").data = norm.get_parameter("weight").data[order]
+    torch.testing.assert_close(run(other, x), run(module, x), rtol=0, atol=1e-4)

@@ -215,3 +215,18 @@ def test_a_header_whose_length_begins_like_a_pickle_is_read(tmp_path: Path, leng
     path = tmp_path / "model.safetensors"
     path.write_bytes(length.to_bytes(8, "little") + header + bytes(4))
     assert list(read_header(path).tensors) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "git-lfs pointer"),
+        (b"<!DOCTYPE html>\n<html></html>", "a web page"),
+        (b"\n\n<html><body>", "a web page"),
+    ],
+)
+def test_a_text_in_place_of_weights_is_told(content: bytes, what: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(ModelFilesError, match=what):
+        read_header(path)

@@ -9,8 +9,10 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from menura.errors import ModelFilesError
-from menura.runtime import checkpoint_tensors
-from menura.runtime.checkpoint_tensors import fill, find_tensors, without_memory
+from menura.runtime import checkpoint_tensors, found_tensors
+from menura.runtime.checkpoint_tensors import TensorReader, fill, without_memory
+from menura.runtime.found_tensors import find_tensors
+from menura.runtime.tensor_names import Share, Source, WeightNorm
 
 CPU = torch.device("cpu")
 NAMES = {"a.weight": "model.w", "a.bias": "model.b"}
@@ -151,6 +153,100 @@ def test_a_tensor_that_is_known_to_be_unused_may_be_there(tmp_path: Path) -> Non
     _load(tmp_path, _part())
 
 
+def test_what_is_missing_is_counted_and_the_first_names_are_told(tmp_path: Path) -> None:
+    save_file({"model.w": torch.ones(5, 3)}, tmp_path / "model.safetensors")
+    with without_memory():
+        part = nn.Sequential(*(nn.Linear(1, 1) for _ in range(3)))
+    names = {f"a.{name}": f"b.{name}" for name, _ in part.named_parameters()}
+    with pytest.raises(ModelFilesError) as caught:
+        fill({"a": part}, names, find_tensors(tmp_path), (), CPU, torch.float32)
+    assert caught.value.message == (
+        f"{tmp_path / 'model.safetensors'}: 6 tensors ('b.0.bias', 'b.0.weight', 'b.1.bias', "
+        "'b.1.weight', ...) are missing and needed for what the model's configuration says; "
+        "tensor 'model.w' belongs to no part of this model; the file is not of the kind that its "
+        "configuration says."
+    )
+
+
+def test_the_file_may_have_another_stem(tmp_path: Path) -> None:
+    tensors = _tensors()
+    save_file(tensors, tmp_path / "other.safetensors")
+    assert find_tensors(tmp_path, "other").keys() == tensors.keys()
+    with pytest.raises(ModelFilesError, match=r"model\.safetensors cannot be read"):
+        find_tensors(tmp_path)
+
+
+PAIR = WeightNorm("gain", "direction")
+NORMED: dict[str, Source] = {"a.weight": PAIR, "a.bias": "bias"}
+
+
+def _normed(convolution: nn.Module) -> dict[str, Tensor]:
+    """The stored tensors of a weight-normed convolution that torch itself made."""
+    nn.utils.parametrizations.weight_norm(convolution)
+    state = convolution.state_dict()
+    return {
+        "gain": 2 * state["parametrizations.weight.original0"],
+        "direction": state["parametrizations.weight.original1"],
+        "bias": state["bias"],
+    }
+
+
+@pytest.mark.parametrize("convolution", [nn.Conv1d, nn.ConvTranspose1d])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_weight_norm_is_folded_to_the_bits_that_torch_computes(
+    convolution: type[nn.Conv1d] | type[nn.ConvTranspose1d], dtype: torch.dtype, tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    theirs = convolution(6, 10, 7)
+    stored = _normed(theirs)
+    save_file(stored, tmp_path / "model.safetensors")
+    theirs.load_state_dict(
+        {
+            "parametrizations.weight.original0": stored["gain"],
+            "parametrizations.weight.original1": stored["direction"],
+            "bias": stored["bias"],
+        }
+    )
+    with without_memory():
+        ours = convolution(6, 10, 7)
+    fill({"a": ours}, NORMED, find_tensors(tmp_path), (), CPU, dtype)
+    assert ours.weight.dtype == dtype
+    assert torch.equal(ours.weight, theirs.weight.to(dtype))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"direction": None}, "tensor 'direction' is missing"),
+        ({"gain": torch.ones(10)}, r"'gain' has the shape \[10\].* asks for \[10, 1, 1\]"),
+        ({"gain": torch.full((10, 1, 1), float("nan"))}, "'gain' holds NaN"),
+        ({"direction": torch.zeros(10, 6, 7)}, "'direction' is 0 throughout in row 0, and"),
+    ],
+)
+def test_a_weight_norm_that_cannot_be_folded_is_named(
+    changes: dict[str, Tensor | None], message: str, tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    stored = _normed(nn.Conv1d(6, 10, 7)) | changes
+    save_file({n: t for n, t in stored.items() if t is not None}, tmp_path / "model.safetensors")
+    with without_memory():
+        part = nn.Conv1d(6, 10, 7)
+    with pytest.raises(ModelFilesError, match=message):
+        fill({"a": part}, NORMED, find_tensors(tmp_path), (), CPU, torch.float32)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_parameters_can_share_the_rows_of_one_tensor(dtype: torch.dtype, tmp_path: Path) -> None:
+    fused = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
+    save_file({"fused": fused}, tmp_path / "model.safetensors")
+    with without_memory():
+        part = nn.ModuleDict({name: nn.Linear(4, 2, bias=False) for name in "qkv"})
+    names = {f"a.{name}.weight": Share("fused", i, 3) for i, name in enumerate("qkv")}
+    fill({"a": part}, names, find_tensors(tmp_path), (), CPU, dtype)
+    joined = torch.cat([weight for _, weight in part.named_parameters()])
+    assert torch.equal(joined, fused.to(dtype))
+
+
 def test_huge_numbers_are_numbers(tmp_path: Path) -> None:
     save_file(_changed(b=torch.full((5,), 3e38)), tmp_path / "model.safetensors")
     part = _part()
@@ -169,17 +265,38 @@ def test_converting_needs_little_more_memory_than_the_weights(tmp_path: Path) ->
     del halves
     with without_memory():
         part = nn.Linear(3, n_rows)
-    status = Path("/proc/self/status")
-    Path("/proc/self/clear_refs").write_text("5", "ascii")  # the peak starts from here
-
-    def kilobytes(key: str) -> int:
-        line = next(line for line in status.read_text().splitlines() if line.startswith(key))
-        return int(line.split()[1])
-
-    before = kilobytes("VmRSS")
+    _start_peak()
+    before = _kilobytes("VmRSS")
     _load(tmp_path, part)
     weights_kilobytes = 4 * n_rows * 4 // 1024
-    assert kilobytes("VmHWM") - before < 1.15 * weights_kilobytes
+    assert _kilobytes("VmHWM") - before < 1.15 * weights_kilobytes
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of the process from /proc")
+def test_folding_needs_little_more_memory_than_the_weights(tmp_path: Path) -> None:
+    n_layers, shape = 24, (2**19, 1, 4)
+    stored = {f"{i}.weight_v": torch.ones(shape) for i in range(n_layers)}
+    stored |= {f"{i}.weight_g": torch.ones(2**19, 1, 1) for i in range(n_layers)}
+    save_file(stored, tmp_path / "model.safetensors")
+    del stored
+    with without_memory():
+        part = nn.ModuleList(nn.Conv1d(1, shape[0], 4, bias=False) for _ in range(n_layers))
+    names = {f"a.{i}.weight": WeightNorm(f"{i}.weight_g", f"{i}.weight_v") for i in range(n_layers)}
+    _start_peak()
+    before = _kilobytes("VmRSS")
+    fill({"a": part}, names, find_tensors(tmp_path), (), CPU, torch.float32)
+    weights_kilobytes = n_layers * 2**19 * 4 * 4 // 1024
+    assert _kilobytes("VmHWM") - before < 1.15 * weights_kilobytes
+
+
+def _start_peak() -> None:
+    """The highest use of memory is counted from here on."""
+    Path("/proc/self/clear_refs").write_text("5", "ascii")
+
+
+def _kilobytes(key: str) -> int:
+    lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    return int(next(line for line in lines if line.startswith(key)).split()[1])
 
 
 def test_without_a_dtype_every_tensor_keeps_its_own(tmp_path: Path) -> None:
@@ -187,7 +304,7 @@ def test_without_a_dtype_every_tensor_keeps_its_own(tmp_path: Path) -> None:
     tensors["model.b"] = tensors["model.b"].bfloat16()
     save_file(tensors, tmp_path / "model.safetensors")
     part = _part()
-    checkpoint_tensors.load({"a": part}, NAMES, find_tensors(tmp_path), CPU, None)
+    checkpoint_tensors.load({"a": part}, NAMES, TensorReader(find_tensors(tmp_path), CPU, None))
     assert torch.equal(part.weight, tensors["model.w"])
     assert (part.weight.dtype, part.bias.dtype) == (torch.float32, torch.bfloat16)
 
@@ -197,9 +314,10 @@ def test_numbers_are_looked_at_unless_told_otherwise(tmp_path: Path) -> None:
     tensors["model.w"][4, 2] = torch.nan
     save_file(tensors, tmp_path / "model.safetensors")
     found = find_tensors(tmp_path)
-    checkpoint_tensors.load({"a": _part()}, NAMES, found, CPU, None, check_numbers=False)
+    trusting = TensorReader(found, CPU, None, looks_at_numbers=False)
+    checkpoint_tensors.load({"a": _part()}, NAMES, trusting)
     with pytest.raises(ModelFilesError, match=r"'model\.w' holds NaN"):
-        checkpoint_tensors.load({"a": _part()}, NAMES, found, CPU, None)
+        checkpoint_tensors.load({"a": _part()}, NAMES, TensorReader(found, CPU, None))
     with pytest.raises(ModelFilesError, match=r"'model\.w' holds NaN"):
         checkpoint_tensors.check_numbers("model.w", found["model.w"])
     checkpoint_tensors.check_numbers("model.b", found["model.b"])
@@ -209,7 +327,7 @@ def test_numbers_are_looked_at_unless_told_otherwise(tmp_path: Path) -> None:
 def test_a_tensor_is_read_in_float32(dtype: torch.dtype, tmp_path: Path) -> None:
     tensors = _tensors(dtype)
     save_file(tensors, tmp_path / "model.safetensors")
-    found = checkpoint_tensors.read("model.w", find_tensors(tmp_path))
+    found = TensorReader(find_tensors(tmp_path), CPU, torch.float32).read("model.w")
     assert torch.equal(found, tensors["model.w"].float())
 
 
@@ -219,7 +337,7 @@ def test_the_digest_tells_changed_numbers(place: int, tmp_path: Path) -> None:
         folder = tmp_path / name
         folder.mkdir()
         save_file(dict(tensors), folder / "model.safetensors")
-        return checkpoint_tensors.digest(find_tensors(folder))
+        return found_tensors.digest(find_tensors(folder))
 
     numbers = torch.arange(100.0)
     changed = numbers.clone()

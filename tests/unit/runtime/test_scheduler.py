@@ -91,6 +91,28 @@ def test_no_segment_starts_further_ahead_than_allowed() -> None:
     assert len(decoder.free_rows) == 2
 
 
+def test_in_turn_a_segment_starts_when_the_one_before_has_left() -> None:
+    jobs = Jobs()
+    jobs.submit(jobs_for(["a b", "c", "d e"]), in_turn=True)
+    decoder = ToneDecoder(3)
+    delivered = list(run(decoder, jobs))
+    assert heard(delivered, 0) == tones("a b c d e")
+    assert decoder.n_steps == 3 + 2 + 3  # each segment's frames and its end, none at one time
+    assert free_at_the_end(decoder)
+
+
+def test_news_of_a_row_leave_at_once_whatever_its_place() -> None:
+    jobs = Jobs()
+    jobs.submit(jobs_for(["a b c d e f", "TOIL"]))
+    delivered = list(run(ToneDecoder(2), jobs))
+    news = [(d.segment, d.step.done) for d in delivered if d.step.is_news]
+    assert news == [(1, 0.25), (1, 0.5), (1, 0.75)]
+    heard_of = [d.segment for d in delivered if not d.step.is_news]
+    assert heard_of == sorted(heard_of)
+    assert [d.segment for d in delivered][:2] == [0, 1]
+    assert heard(delivered, 0) == tones("a b c d e f TOIL")
+
+
 def test_requests_share_the_rows_evenly() -> None:
     jobs = Jobs()
     jobs.submit(jobs_for(["a a a", "a a a", "a a a", "a a a"]))

@@ -1,6 +1,7 @@
+import pytest
 import torch
 
-from menura.runtime.torch_noise import TorchNoise
+from menura.runtime.torch_noise import LATENTS, TorchNoise
 
 
 def test_the_draws_are_those_that_multinomial_makes_from_the_same_seed() -> None:
@@ -21,3 +22,30 @@ def test_noise_of_one_row_does_not_depend_on_anothers() -> None:
     for numbers in expected:
         other.draw("a", (3,))
         assert torch.equal(torch.as_tensor(one.draw("a", (8,))), numbers)
+
+
+def test_latents_are_the_normal_numbers_of_the_same_seed() -> None:
+    generator = torch.Generator().manual_seed(7)
+    noise = TorchNoise(7)
+    for shape in ((1, 5, 8), (1, 3, 8)):  # the next numbers, not the first ones again
+        drawn = torch.as_tensor(noise.draw(LATENTS, shape))
+        assert torch.equal(drawn, torch.randn(shape, generator=generator))
+        assert drawn.dtype == torch.float32
+
+
+def test_a_shorter_window_has_the_first_numbers_of_a_longer_one() -> None:
+    short = torch.as_tensor(TorchNoise(3).draw(LATENTS, (1, 20, 8)))
+    long = torch.as_tensor(TorchNoise(3).draw(LATENTS, (1, 64, 8)))
+    assert torch.equal(short, long[:, :20])
+
+
+@pytest.mark.parametrize("name", [LATENTS, "codes"])
+def test_the_default_dtype_of_others_changes_nothing(name: str) -> None:
+    plain = TorchNoise(3).draw(name, (64,))
+    torch.set_default_dtype(torch.float64)
+    try:
+        again = TorchNoise(3).draw(name, (64,))
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert again.dtype == torch.float32
+    assert torch.equal(again, plain)

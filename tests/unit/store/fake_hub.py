@@ -6,7 +6,7 @@ import re
 import socketserver
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -54,7 +54,7 @@ def block_network(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("socket.getaddrinfo", refuse)
 
 
-def safetensors(n_floats: int = 4, names: tuple[str, ...] = ("a",)) -> bytes:
+def safetensors(n_floats: int = 4, names: Sequence[str] = ("a",)) -> bytes:
     """A sound safetensors file with tensors of `n_floats` float32 each."""
     entries = {
         name: {

@@ -11,6 +11,7 @@ import pytest
 from menura.catalogue import ECHO
 from menura.errors import ModelNotFoundError
 from menura.models import Source, builtin_voice_file, builtin_voice_files, resolve
+from menura.store.resolve import locate
 from tests.unit.store.fake_hub import QWEN, SMALL, cache_repo, files_of, known, sha256
 
 pytestmark = pytest.mark.usefixtures("no_network")
@@ -92,12 +93,36 @@ def test_an_echo_folder_brings_its_codec_inside_or_beside_it(
     assert (found.folders, found.known) == ((model, codec), ECHO)
 
 
-def test_an_echo_folder_takes_its_codec_from_the_cache_or_says_so(tmp_path: Path) -> None:
+def test_an_echo_folder_takes_its_codec_from_the_cache(tmp_path: Path) -> None:
     model = write_folder(tmp_path / "echo-tts-base", echo_files(0))
-    with pytest.raises(ModelNotFoundError, match="pull echo-tts-base"):
-        resolve(tmp_path)
     codec = cache_repo("jordand/fish-s1-dac-min", echo_files(1))
-    assert resolve(tmp_path).folders == (model, codec)
+    found = resolve(tmp_path)
+    assert found.folders == (model, codec)
+    assert found.arguments == {"autoencoder": codec}
+
+
+def test_an_echo_folder_without_a_codec_is_found_and_says_what_is_missing(tmp_path: Path) -> None:
+    model = write_folder(tmp_path / "echo-tts-base", echo_files(0))
+    found = resolve(tmp_path)
+    assert (found.folders, found.arguments) == ((model,), {})
+    assert locate(tmp_path).missing == ("jordand/fish-s1-dac-min",)
+
+
+def test_a_whole_codec_comes_before_one_that_lacks_a_file(tmp_path: Path) -> None:
+    model = write_folder(tmp_path / "model", echo_files(0))
+    part = write_folder(tmp_path / "fish-s1-dac-min", {"config.json": b"{}"})
+    assert resolve(model).arguments == {"autoencoder": part}
+    assert locate(model).missing == ("pytorch_model.safetensors",)
+    whole = cache_repo("jordand/fish-s1-dac-min", echo_files(1))
+    assert resolve(model).arguments == {"autoencoder": whole}
+
+
+def test_a_users_codec_needs_no_configuration_file(tmp_path: Path) -> None:
+    model = write_folder(tmp_path / "model", echo_files(0))
+    weights = {"pytorch_model.safetensors": b""}
+    codec = write_folder(tmp_path / "model" / "fish-s1-dac-min", weights)
+    assert locate(model).missing == ()
+    assert resolve(model).arguments == {"autoencoder": codec}
 
 
 def test_a_plain_folder_is_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,3 +260,13 @@ def test_the_librarys_own_download_is_used_if_its_digest_is_right(
     assert builtin_voice_file("builtin-emma") == own
     shutil.rmtree(own.parent)
     assert builtin_voice_file("emma") is None
+
+
+def test_a_file_that_is_given_as_a_model_names_its_folder(tmp_path: Path) -> None:
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(b"")
+    with pytest.raises(ModelNotFoundError) as caught:
+        resolve(str(file))
+    assert caught.value.message == (
+        f"model {str(file)!r} is a file, and a model is a folder: give {str(tmp_path)!r}."
+    )

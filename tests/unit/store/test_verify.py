@@ -245,3 +245,20 @@ def test_a_users_folder_may_lack_what_the_model_runs_without(tmp_path: Path) -> 
     assert set(noted) == {"generation_config.json", "speech_tokenizer/configuration.json"}
     (tmp_path / "vocab.json").unlink()
     assert not verify(tmp_path).ok
+
+
+def test_weights_that_belong_to_nothing_are_a_remark(tmp_path: Path) -> None:
+    tiny.write(tmp_path, tiny.Tiny(variant="base", size="0b6"))
+    (tmp_path / "my voice.safetensors").write_bytes(b"anything")
+    report = verify(tmp_path)
+    assert report.ok
+    assert report_on(report, "my voice.safetensors").notes[0] == (
+        "it is no part of the model, and nothing reads it"
+    )
+
+
+def test_the_faults_of_tensors_join_the_verdict_on_their_file(tmp_path: Path) -> None:
+    (tmp_path / WEIGHTS).write_bytes(TINY)
+    [file] = verify(tmp_path, expected_tensors=[{WEIGHTS: {"a": (5,)}}]).files
+    assert file.problems == ("tensor a has shape [4], expected [5]",)
+    assert file.n_bytes == len(TINY)

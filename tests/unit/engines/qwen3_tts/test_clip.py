@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from menura.engines.qwen3_tts.clip import VoiceWarning, check, doubts
+from menura.audio.clip_checks import VoiceWarning
+from menura.engines.qwen3_tts.clip import check, doubts
 from menura.errors import AudioTooLargeError, InvalidValueError
 from menura.speech import FloatArray, Reference
 

@@ -83,7 +83,7 @@ def test_the_state_does_not_grow_with_the_clip() -> None:
     decoder = random_decoder(window=5)
     state = decoder.new_state()
     decoder(codes(30), state)
-    assert state.cache.n_frames == 4
+    assert state.cache.n_positions == 4
 
 
 def test_a_copied_state_goes_on_alone() -> None:

@@ -17,11 +17,11 @@ import torch
 from numpy.typing import NDArray
 
 import menura
+from menura.audio.clip_checks import VoiceWarning
 from menura.audio.encoders import open_file
 from menura.audio.formats import format_for
 from menura.audio.tags import Tags
 from menura.engines.qwen3_tts import watchdog
-from menura.engines.qwen3_tts.clip import VoiceWarning
 from menura.engines.qwen3_tts.engine import Qwen3TTSEngine
 from menura.engines.qwen3_tts.tiny import Tiny, write
 from menura.errors import InvalidValueError, MenuraError, NumericsError, UnreadableAudioError

@@ -94,7 +94,7 @@ def test_shards_are_compared_as_one(file: str, tmp_path: Path) -> None:
     index.write_text(json.dumps({"weight_map": place}))
     assert problems(folder) == {}
     save_file({"junk": torch.zeros(1)}, index.parent / "part-1.safetensors")
-    assert any("is missing" in said for said in problems(folder)[file])
+    assert any("is missing" in said for said in problems(folder)[f"{file}.index.json"])
 
 
 def test_a_configuration_that_asks_for_nonsense_is_a_problem(tmp_path: Path) -> None:
@@ -117,11 +117,11 @@ def test_a_file_that_is_missing_is_told_once(tmp_path: Path) -> None:
     }
 
 
-def test_a_folder_of_no_engine_says_that_tensors_were_not_compared(tmp_path: Path) -> None:
+def test_a_folder_of_no_engine_is_not_good(tmp_path: Path) -> None:
     save_file({"a": torch.zeros(1)}, tmp_path / MODEL_FILE)
     found = models.verify(tmp_path)
-    assert found.ok
-    assert "no engine recognises" in found.files[-1].notes[0]
+    assert not found.ok
+    assert "no engine recognises" in found.files[-1].problems[0]
 
 
 def test_without_the_engines_packages_the_files_are_still_checked(
@@ -135,6 +135,7 @@ def test_without_the_engines_packages_the_files_are_still_checked(
     found = models.verify(folder)
     assert found.ok
     assert "were not compared: qwen3-tts needs torch" in found.files[-1].notes[0]
+    assert not found.files[-1].is_checked
     (folder / MODEL_FILE).write_bytes(b"not tensors")
     assert not models.verify(folder).ok
 

@@ -1,0 +1,17 @@
+"""The names of languages: what a user may write, and what the models call them."""
+
+# ISO 639-1 codes of the languages that speech models commonly name.
+LANGUAGES = {
+    "ar": "arabic", "bn": "bengali", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
+    "en": "english", "es": "spanish", "fa": "persian", "fi": "finnish", "fr": "french",
+    "he": "hebrew", "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian",
+    "ja": "japanese", "ko": "korean", "nl": "dutch", "no": "norwegian", "pl": "polish",
+    "pt": "portuguese", "ro": "romanian", "ru": "russian", "sv": "swedish", "th": "thai",
+    "tr": "turkish", "uk": "ukrainian", "vi": "vietnamese", "zh": "chinese",
+}  # fmt: skip
+
+
+def name_of(given: str) -> str:
+    """The language's name for `de`, `de-AT` or `german`, in small letters; else what was given."""
+    word = given.casefold()
+    return LANGUAGES.get(word.split("-")[0], word)
