@@ -45,7 +45,8 @@ def fault(report: VerifyReport) -> ModelFilesError | None:
     if not wrong:
         return None
     advice = _advice(report, models.show(report.name))
-    return ModelFilesError(f"model {report.name!r} has faults: {'; '.join(wrong)}. {advice}")
+    message = f"model {report.name!r} has faults: {'; '.join(wrong)}. {advice}"
+    return ModelFilesError(message.rstrip())
 
 
 def _advice(report: VerifyReport, found: InstalledModel) -> str:
@@ -57,7 +58,7 @@ def _advice(report: VerifyReport, found: InstalledModel) -> str:
     if found.source is Source.BUILTIN and known is not None and not known.repos:
         return "Install it again: pip install --force-reinstall --no-deps hibari-tts"
     if found.source is Source.FOLDER and known is None:
-        return "Give the folder of a model."
+        return ""  # what it is instead was said
     if found.source is Source.FOLDER:
         what = "put there what is missing" if is_only_missing else "replace what is named"
         return f"The folder is your own: {what}, or bring the published model with: {pull}"

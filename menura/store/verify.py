@@ -222,7 +222,7 @@ def _check_file(subject: _Subject, *, full: bool) -> Generator[VerifyProgress, N
         return FileReport(folder, name, 0, (_MISSING,))
     except OSError as error:
         return FileReport(folder, name, 0, (f"the file cannot be read: {error.strerror}",))
-    problems, notes = _digest_verdict(name, known, found)
+    problems, notes = _digest_verdict(known, found)
     size_verdict = _size_verdict(subject, n_bytes)
     if size_verdict:
         is_remark = subject.is_users_own or (known and known.is_whole and not problems)
@@ -235,10 +235,10 @@ def _check_file(subject: _Subject, *, full: bool) -> Generator[VerifyProgress, N
     return FileReport(folder, name, n_bytes, tuple(problems), tuple(notes), sha256)
 
 
-def _digest_verdict(name: str, known: _Digest | None, found: str) -> tuple[list[str], list[str]]:
+def _digest_verdict(known: _Digest | None, found: str) -> tuple[list[str], list[str]]:
     """Problems and notes."""
     if known is None:
-        return [], [f"no known SHA-256 for {name}"]
+        return [], ["no SHA-256 of it is known"]
     if not found.startswith(known.digest):
         return [f"its digest is {found}, and {known.whence} says {known.digest}"], []
     if not known.is_whole:

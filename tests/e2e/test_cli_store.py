@@ -397,7 +397,7 @@ def test_many_faults_of_a_file_are_told_in_short_with_what_to_do(tmp_path: Path)
     (tmp_path / "pytorch_model.safetensors").write_bytes(safetensors(1, names))
     ran = run("models", "verify", tmp_path)
     [line] = [line for line in ran.out.splitlines() if "  pytorch_model" in line][:1]
-    assert re.search(r"; and [\d,]+ more \(--json has all\)  \(no known SHA-256", line)
+    assert re.search(r"; and [\d,]+ more \(--json has all\)  \(no SHA-256 of it is known", line)
     assert len(ran.stderr) < 1_000
     assert "The folder is your own: replace what is named" in ran.stderr
     assert "models remove" not in ran.stderr

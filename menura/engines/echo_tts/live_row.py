@@ -47,6 +47,8 @@ class LiveRow:
         self._config = loaded.config
         self._is_exact = loaded.is_exact
         self._streams = delivery != _ALL_AT_ONCE
+        self._may_be_drawn_again = prompt.retries > 0
+        self._has_left = False
         self._playout = _playout(loaded, prompt, delivery)
         self._work = Workload(prompt.settings, has_voice=prompt.speaker is not None)
         self._end = SpeechEnd()
@@ -74,9 +76,17 @@ class LiveRow:
             return self._last(row)
         n_decoded = self._n_sampled - self._playout.n_waiting
         done = self._work.share(self.sampler.n_steps_done, n_decoded)
-        if not (self._streams and self._samples):
+        if not (self._streams and self._samples) or self._is_held:
             return RowStep(row, done=done)
         return RowStep(row, *self._handed_over(), done=done)
+
+    @property
+    def _is_held(self) -> bool:
+        """Whether nothing may leave before the end: all is sampled, it went wrong, and it may be
+        drawn again as long as nothing was heard.
+        """
+        went_wrong = self.sampler.is_done and not self._end.is_found
+        return self._may_be_drawn_again and went_wrong and not self._has_left
 
     @property
     def _is_sampled(self) -> bool:
@@ -115,6 +125,7 @@ class LiveRow:
         samples = np.concatenate(self._samples) if self._samples else None
         frames = np.concatenate(self._frames) if self._frames else None
         self._samples, self._frames = [], []
+        self._has_left = True
         return samples, frames
 
 

@@ -55,6 +55,7 @@ class EchoPrompt(Prompt):
     settings: SamplerSettings
     first_chunk_frames: int
     chunk_frames: int
+    retries: int
 
 
 def build(text: str, manner: Manner, running: Running) -> EchoPrompt:
@@ -85,6 +86,7 @@ def build(text: str, manner: Manner, running: Running) -> EchoPrompt:
         settings=_settings(options, window, is_exact=running.is_exact),
         first_chunk_frames=options.first_chunk_frames,
         chunk_frames=options.chunk_frames,
+        retries=options.retries,
     )
 
 

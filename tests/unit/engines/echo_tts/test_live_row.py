@@ -244,3 +244,29 @@ def test_a_segment_that_goes_on_is_decoded_after_the_one_before(
     together = decoded(tts, np.concatenate([scripts[0][:20], scripts[1][:12]]))
     heard = found.samples[second.sample_start : second.sample_end]
     assert close(heard, together[20 * FRAME :])
+
+
+def test_a_stream_that_went_wrong_is_drawn_again_like_whole_speech(
+    auto: menura.TTS, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never_ends, ends = speech(44), np.concatenate([speech(22), flat(22)])
+
+    def noise(seed: int) -> Script:
+        return Script(never_ends if seed == 1 else ends)
+
+    monkeypatch.setattr(auto.engine, "noise", noise)
+    whole = auto.speak(TEXT, seed=1, retries=1, **WINDOW)
+    stream = auto.stream(TEXT, seed=1, retries=1, **WINDOW)
+    samples = np.concatenate([chunk.samples for chunk in stream])
+    assert whole.finish is FinishReason.STOP
+    assert len(whole.samples) == 22 * FRAME
+    assert np.array_equal(samples, whole.samples)
+    assert stream.applied["retries"] == whole.applied["retries"]
+
+
+def test_where_nothing_is_drawn_again_a_stream_leaves_as_it_is_made(
+    auto: menura.TTS, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follow(monkeypatch, auto, speech(44))
+    chunks = list(auto.stream(TEXT, seed=1, first_chunk_frames=8, chunk_frames=16, **WINDOW))
+    assert [len(chunk.samples) // FRAME for chunk in chunks] == [8, 16, 16, 4]
