@@ -237,7 +237,9 @@ def test_every_voice_that_is_listed_speaks_in_any_case(load: Loader) -> None:
 
 def test_a_model_without_presets_says_how_to_give_a_voice(load: Loader) -> None:
     """34: a recording that was never used, and a random voice."""
-    with pytest.raises(InvalidValueError, match=r"tts\.voice\(clip\); on the command line --ref FILE"):
+    with pytest.raises(
+        InvalidValueError, match=r"tts\.voice\(clip\); on the command line --ref FILE"
+    ):
         load(BASE).speak("Hello.")
     with pytest.raises(InvalidValueError, match="say in instruct who speaks"):
         load(Tiny("voice_design")).speak("Hello.", voice="vivian")
