@@ -76,6 +76,8 @@ def test_mp3_and_aac_end_within_a_frame_of_the_speech(rate_hz: int, n_samples: i
     mp3_frame = 1_152 if rate_hz >= 32_000 else 576
     mp3 = by_av(b"".join(encode_stream([samples], "mp3", rate_hz)), "mp3").samples.size
     assert 0 <= mp3 - 1_105 - n_samples < mp3_frame + 47
-    assert 0 <= by_av(file_bytes([samples], "mp3", rate_hz)).samples.size - n_samples <= 47
+    # FFmpeg does not recognise every mp3 of a few frames by itself, so it is told.
+    whole = by_av(file_bytes([samples], "mp3", rate_hz), "mp3").samples.size
+    assert 0 <= whole - n_samples <= 47
     aac = by_av(file_bytes([samples], "aac", rate_hz)).samples.size
     assert 0 <= aac - 1_024 - n_samples < 1_024

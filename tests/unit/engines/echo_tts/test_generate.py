@@ -189,7 +189,7 @@ def test_a_continuation_is_seen_and_not_handed_over_again() -> None:
 def test_a_canvas_with_part_of_a_patch_is_refused_before_the_first_step() -> None:
     dit = random_dit(blockwise=True)
     given = replace(conditions(dit), continuation=latents(18))
-    with pytest.raises(InvalidValueError, match="a continuation of 18 make 26"):
+    with pytest.raises(InvalidValueError, match="after 18 frames to go on from makes 26"):
         row(dit, settings(n_frames=8), given)
 
 
