@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import cast
 
@@ -39,6 +40,9 @@ class Take:
         self.error: MenuraError | None = None
         self.segments: list[SegmentReport] = []
         self._plan = plan
+        self._expected_s = plan.expected_s
+        # What each segment's speech should take, before it: [n + 1], so that no move adds them up.
+        self._before_s = list(accumulate((s.expected_s for s in plan.segments), initial=0.0))
         self._rate_hz = spec.sample_rate_hz
         self._keep = keep
         self._kept: list[FloatArray] = []
@@ -70,19 +74,18 @@ class Take:
         """
         is_known = self._sampled_s and self._speech_s
         share = self._sampled_s / self._speech_s if is_known else 1.0
-        return self._plan.expected_s * share
+        return self._expected_s * share
 
     @property
     def done(self) -> float:
         """The share of the work that is done, as far as the model tells it: from 0 to 1."""
-        expected = [segment.expected_s for segment in self._plan.segments]
-        ended = len(self.segments)
-        if not sum(expected):
-            return float(ended > 0)
-        under_way = (
-            share * expected[segment] for segment, share in self._done.items() if segment >= ended
+        n_ended, total_s = len(self.segments), self._before_s[-1]
+        if not total_s:
+            return float(n_ended > 0)
+        under_way_s = sum(
+            share * self._plan.segments[segment].expected_s for segment, share in self._done.items()
         )
-        return (sum(expected[:ended]) + sum(under_way)) / sum(expected)
+        return (self._before_s[n_ended] + under_way_s) / total_s
 
     def hear(self, words: Iterable[str]) -> Iterator[str]:
         """The words as they come, without what is no text; noted for the segment's report."""
@@ -191,6 +194,7 @@ class Take:
                 trimmed_s=step.trimmed_s,
             )
         )
+        self._done.pop(index, None)  # it counts whole now
         self._end_frames(self.segments[-1].text)
         pause_s = planned.pause_s / self._plan.speed if planned else 0.0
         pause = np.zeros(round(pause_s * self._rate_hz), np.float32)

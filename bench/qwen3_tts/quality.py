@@ -30,6 +30,7 @@ from menura.engines.qwen3_tts.config_files import read_config
 from menura.engines.qwen3_tts.generate import Models, next_frame, prefill
 from menura.engines.qwen3_tts.native_rows import NativeRows
 from menura.engines.qwen3_tts.utterance_row import Settings, TrailingText
+from menura.engines.qwen3_tts.voice_encoder import fingerprint_of
 from menura.nn.transformer import Transformer
 from menura.runtime.native.frame import FrameRow, FrameStep
 from menura.runtime.sampling import Sampling, filtered
@@ -77,8 +78,9 @@ class Quality:
 def measure(folder: Path, precision: str, n_frames: int, n_threads: int | None) -> Quality:
     """The quality of a precision on a checkpoint. Raises: as `accelerate.load`."""
     config = read_config(folder)
-    exact = accelerate.load(folder, config, LoadArguments("cpu", "exact", n_threads))
-    fast = accelerate.load(folder, config, LoadArguments("cpu", precision, n_threads))
+    fingerprint = fingerprint_of(folder)
+    exact = accelerate.load(folder, config, fingerprint, LoadArguments("cpu", "exact", n_threads))
+    fast = accelerate.load(folder, config, fingerprint, LoadArguments("cpu", precision, n_threads))
     assert isinstance(fast.frames, NativeRows)
     step = fast.frames.step
     assert isinstance(step, FrameStep)

@@ -6,7 +6,6 @@ numbers after that: no code of the file's runs, and no NaN comes through.
 """
 
 import json
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from menura.errors import InvalidValueError, ModelFilesError, OutputError
 from menura.runtime.checkpoint import TensorEntry, read_header
+from menura.runtime.whole_file import whole_file
 
 _DTYPES = {"F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8", "U8": "|u1"}
 _ALIGNMENT = 8
@@ -104,19 +104,12 @@ def _array(path: Path, name: str, entry: TensorEntry, data: bytes) -> NDArray[np
 
 def _place(path: Path, data: bytes) -> None:
     """Nothing; the bytes reached the disk, then took the name."""
-    temporary = path.with_name(f".menura-{os.urandom(8).hex()}.part")
     try:
-        with temporary.open("xb") as file:
+        with whole_file(path) as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
     except OSError as error:
         raise OutputError(
             f"{str(path)!r} could not be written: {error.strerror or error}. What stood under "
             "that name is as it was; free some space or choose another folder, and try again.",
             param="path",
         ) from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)

@@ -7,12 +7,11 @@ Source: Liu et al., "Flow Straight and Fast", 2023 (the straight paths that it f
 Legend: n steps.
 """
 
-from collections import OrderedDict
-
 import torch
 from torch import Tensor
 
 from menura.engines.echo_tts.dit import EchoDiT, StepModulation
+from menura.runtime.recently_used import RecentlyUsed
 
 FIRST_TIME = 0.999
 
@@ -39,15 +38,13 @@ class Schedules:
 
     def __init__(self, dit: EchoDiT, capacity: int = 4) -> None:
         self._dit = dit
-        self._capacity = capacity
-        self._held: OrderedDict[int, Schedule] = OrderedDict()
+        self._held: RecentlyUsed[int, Schedule] = RecentlyUsed(capacity)
 
     @torch.inference_mode()
     def get(self, n_steps: int) -> Schedule:
         """The schedule with this many steps."""
-        if n_steps not in self._held:
-            self._held[n_steps] = Schedule(self._dit, n_steps)
-        self._held.move_to_end(n_steps)
-        while len(self._held) > self._capacity:
-            self._held.popitem(last=False)
-        return self._held[n_steps]
+        schedule = self._held.get(n_steps)
+        if schedule is None:
+            schedule = Schedule(self._dit, n_steps)
+            self._held.keep(n_steps, schedule)
+        return schedule

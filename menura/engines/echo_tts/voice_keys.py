@@ -6,11 +6,11 @@ Legend: T latents, C latent channels.
 """
 
 import hashlib
-from collections import OrderedDict
 
 import torch
 
 from menura.engines.echo_tts.dit import EchoDiT, Keys
+from menura.runtime.recently_used import RecentlyUsed
 from menura.speech import FloatArray
 
 MAX_BYTES = 2**30
@@ -22,20 +22,16 @@ class VoiceKeys:
 
     def __init__(self, dit: EchoDiT, max_bytes: int = MAX_BYTES) -> None:
         self._dit = dit
-        self._max_bytes = max_bytes
-        self._kept: OrderedDict[bytes, Keys] = OrderedDict()
+        self._kept: RecentlyUsed[bytes, Keys] = RecentlyUsed(max_bytes, n_bytes)
 
     @torch.inference_mode()
     def of(self, latents: FloatArray) -> Keys:
         """The speaker's keys for latents [T, C]. One voice too large for the room is not kept."""
         digest = hashlib.sha256(latents.tobytes()).digest()
-        if digest in self._kept:
-            self._kept.move_to_end(digest)
-            return self._kept[digest]
-        keys = self._dit.speaker_keys(torch.from_numpy(latents.copy()))
-        self._kept[digest] = keys
-        while sum(map(n_bytes, self._kept.values())) > self._max_bytes:
-            self._kept.popitem(last=False)
+        keys = self._kept.get(digest)
+        if keys is None:
+            keys = self._dit.speaker_keys(torch.from_numpy(latents.copy()))
+            self._kept.keep(digest, keys)
         return keys
 
 

@@ -22,7 +22,6 @@ from menura.engines.qwen3_tts.native_rows import MAX_ROWS, NativeRows
 from menura.engines.qwen3_tts.prefix_states import PrefixStates
 from menura.engines.qwen3_tts.stored_weights import StoredWeights
 from menura.engines.qwen3_tts.utterance_row import FrameMaker
-from menura.engines.qwen3_tts.voice_encoder import fingerprint_of
 from menura.engines.qwen3_tts.weights import Parts
 from menura.errors import UnsupportedError
 from menura.runtime.devices import usable_cores
@@ -75,8 +74,10 @@ class Running:
     is_native: bool
 
 
-def load(folder: Path, config: Qwen3TTSConfig, arguments: LoadArguments) -> Running:
-    """The checkpoint, running as the arguments ask.
+def load(
+    folder: Path, config: Qwen3TTSConfig, fingerprint: str, arguments: LoadArguments
+) -> Running:
+    """The checkpoint, running as the arguments ask. `fingerprint` names its packed files.
 
     Raises: ModelFilesError; InvalidValueError: there is no such device; UnsupportedError: the
         device is not here, or cannot run in the precision.
@@ -86,7 +87,7 @@ def load(folder: Path, config: Qwen3TTSConfig, arguments: LoadArguments) -> Runn
     if mode is None:
         return _in_torch(folder, config, arguments.precision, device)
     try:
-        return _in_kernels(folder, config, mode, arguments.threads or usable_cores())
+        return _in_kernels(folder, config, fingerprint, mode, arguments.threads or usable_cores())
     except UnsupportedError as error:
         why = error.message
     if arguments.precision in NATIVE:
@@ -141,12 +142,14 @@ def _in_torch(
     return Running(parts, OneByOne(models), codec, applied, is_native=False)
 
 
-def _in_kernels(folder: Path, config: Qwen3TTSConfig, mode: str, n_threads: int) -> Running:
+def _in_kernels(
+    folder: Path, config: Qwen3TTSConfig, fingerprint: str, mode: str, n_threads: int
+) -> Running:
     if why := frame.why_not():
         raise UnsupportedError(why)
     stored = StoredWeights(folder, config)
     parts = stored.load()
-    place = packing.folder() / fingerprint_of(folder)
+    place = packing.folder() / fingerprint
     digest = stored.digest()
     decoder = _packed_decoder(place, stored, folder, config, digest)
     packed = _packed_models(place, stored, config, mode, digest)

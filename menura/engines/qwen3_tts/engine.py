@@ -56,11 +56,11 @@ class Qwen3TTSEngine:
         silence_s = _silence_s(arguments.extra, is_exact=is_exact)
         self.config = read_config(folder)
         self.tokenizer = read_tokenizer(folder, self.config)
-        self.running = accelerate.load(folder, self.config, arguments)
+        fingerprint = fingerprint_of(folder)
+        self.running = accelerate.load(folder, self.config, fingerprint, arguments)
         parts = self.running.parts
         self.models = Models(parts.talker, parts.code_predictor)
         self.codec = self.running.codec
-        fingerprint = fingerprint_of(folder)
         max_rows = MAX_ROWS if self.running.is_native else 1
         self._spec = spec_of(self.config, fingerprint, max_rows)
         self._is_exact = is_exact

@@ -7,13 +7,13 @@ Legend: T frames, Q codebooks, n samples.
 """
 
 import hashlib
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from menura.engines.qwen3_tts.codec import CodeArray, Codec, CodecStream, FloatArray
+from menura.runtime.recently_used import RecentlyUsed
 
 
 @dataclass(frozen=True)
@@ -92,19 +92,16 @@ class ReferenceStreams:
 
     def __init__(self, codec: Codec, capacity: int = 16) -> None:
         self._codec = codec
-        self._capacity = capacity
-        self._after: OrderedDict[bytes, CodecStream] = OrderedDict()
+        self._after: RecentlyUsed[bytes, CodecStream] = RecentlyUsed(capacity)
 
     def start(self, reference: CodeArray | None) -> CodecStream:
         """A stream for a new utterance, after the reference [T, Q] if there is one."""
         if reference is None:
             return self._codec.stream()
         key = hashlib.sha256(reference.tobytes()).digest()
-        if key not in self._after:
+        stream = self._after.get(key)
+        if stream is None:
             stream = self._codec.stream()
             stream.decode(reference)
-            self._after[key] = stream
-            if len(self._after) > self._capacity:
-                self._after.popitem(last=False)
-        self._after.move_to_end(key)
-        return self._after[key].copy()
+            self._after.keep(key, stream)
+        return stream.copy()

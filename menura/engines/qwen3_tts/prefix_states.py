@@ -9,11 +9,11 @@ Legend: T rows, D talker width.
 """
 
 import hashlib
-from collections import OrderedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from menura.runtime.recently_used import RecentlyUsed
 from menura.speech import FloatArray
 
 State = NDArray[np.uint8]
@@ -28,27 +28,24 @@ class PrefixStates:
     """States by the rows that they come after; the one that was not used for longest leaves."""
 
     def __init__(self, budget_bytes: int = BUDGET_BYTES) -> None:
-        self._budget_bytes = budget_bytes
-        self._states: OrderedDict[bytes, State] = OrderedDict()
-        self.n_bytes = 0
+        self._states: RecentlyUsed[bytes, State] = RecentlyUsed(budget_bytes, _n_bytes)
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory of what is kept."""
+        return self._states.size
 
     def find(self, rows: FloatArray) -> State | None:
         """The state [n_bytes] after these rows [T, D], or None."""
-        key = _key(rows)
-        if key in self._states:
-            self._states.move_to_end(key)
-        return self._states.get(key)
+        return self._states.get(_key(rows))
 
     def keep(self, rows: FloatArray, state: State) -> None:
         """Keep the state [n_bytes] after these rows [T, D], unless it alone is over the budget."""
-        if state.nbytes > self._budget_bytes:
-            return
-        replaced = self._states.pop(_key(rows), None)
-        self._states[_key(rows)] = state
-        self.n_bytes += state.nbytes - (0 if replaced is None else replaced.nbytes)
-        while self.n_bytes > self._budget_bytes:
-            _, oldest = self._states.popitem(last=False)
-            self.n_bytes -= oldest.nbytes
+        self._states.keep(_key(rows), state)
+
+
+def _n_bytes(state: State) -> int:
+    return state.nbytes
 
 
 def _key(rows: FloatArray) -> bytes:

@@ -15,7 +15,6 @@ import json
 import mmap
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from io import FileIO
 from pathlib import Path
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from menura import settings
+from menura.runtime.whole_file import whole_file
 
 Bytes = NDArray[np.uint8]
 
@@ -147,20 +147,12 @@ def _places(text: bytes, origin: Origin, size: int) -> dict[str, tuple[int, int]
 def _write(path: Path, origin: Origin, sources: Sequence[Source]) -> None:
     """Nothing; the file stands under its name, whole. Its bytes reached the disk first."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.part")
     head, starts = _head(origin, sources)
-    try:
-        with temporary.open("xb") as file:
-            file.write(head)
-            for source, start in zip(sources, starts, strict=True):
-                file.write(bytes(start - file.tell()))
-                file.write(_made(source).data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        file.write(head)
+        for source, start in zip(sources, starts, strict=True):
+            file.write(bytes(start - file.tell()))
+            file.write(_made(source).data)
 
 
 def _head(origin: Origin, sources: Sequence[Source]) -> tuple[bytes, list[int]]:

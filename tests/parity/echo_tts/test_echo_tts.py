@@ -1,6 +1,5 @@
 """Exact mode gives what upstream gives: ids and codes equal, all else within 1e-5 (relative L2)."""
 
-import functools
 import re
 from collections.abc import Callable, Mapping
 
@@ -13,7 +12,7 @@ from tests.parity.echo_tts import recorded
 from tests.parity.echo_tts.cases import PIPELINE, SAMPLER
 from tests.parity.echo_tts.recorded import BOUND
 from tests.parity.echo_tts.sides import RUNS, Outputs, Run, both
-from tests.parity.processes import MAKE, PYTHON
+from tests.parity.processes import once
 from tests.parity.table import Verdict
 
 pytestmark = pytest.mark.parity
@@ -27,22 +26,7 @@ SPOKEN = [(run, name) for run in RUNS for name in run.pipeline]
 @pytest.fixture(scope="session")
 def outputs_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Run], Outputs]:
     """What both sides made of a run, made when it is first asked for."""
-    assert PYTHON.is_file(), f"{PYTHON} is missing: {MAKE}."
-
-    @functools.cache
-    def outputs(run: Run) -> Outputs | RuntimeError:
-        try:
-            return both(run, tmp_path_factory.mktemp("parity"))
-        except RuntimeError as error:  # kept too, so that a side that fails is run once
-            return error
-
-    def outputs_or_failure(run: Run) -> Outputs:
-        found = outputs(run)
-        if isinstance(found, RuntimeError):
-            raise found
-        return found
-
-    return outputs_or_failure
+    return once(lambda run: both(run, tmp_path_factory.mktemp("parity")))
 
 
 def identifier(value: object) -> str:

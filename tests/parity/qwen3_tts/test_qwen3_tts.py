@@ -1,13 +1,12 @@
 """Exact mode gives what upstream gives: codes and samples, bit for bit, on the CPU in float32."""
 
-import functools
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.parity.processes import MAKE, PYTHON
+from tests.parity.processes import once
 from tests.parity.qwen3_tts import golden
 from tests.parity.qwen3_tts.cases import BATCHED, SINGLE
 from tests.parity.qwen3_tts.sides import RUNS, Outputs, Run, both
@@ -24,22 +23,7 @@ BATCHED_CASES = [(run, case.name) for run in RUNS for case in run.cases() if cas
 @pytest.fixture(scope="session")
 def outputs_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Run], Outputs]:
     """What both sides made of a run, made when it is first asked for."""
-    assert PYTHON.is_file(), f"{PYTHON} is missing: {MAKE}."
-
-    @functools.cache
-    def outputs(run: Run) -> Outputs | RuntimeError:
-        try:
-            return both(run, tmp_path_factory.mktemp("parity"))
-        except RuntimeError as error:  # kept too, so that a side that fails is run once
-            return error
-
-    def outputs_or_failure(run: Run) -> Outputs:
-        found = outputs(run)
-        if isinstance(found, RuntimeError):
-            raise found
-        return found
-
-    return outputs_or_failure
+    return once(lambda run: both(run, tmp_path_factory.mktemp("parity")))
 
 
 def difference(one: NDArray[np.generic], other: NDArray[np.generic]) -> float:
