@@ -213,7 +213,10 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("name", sorted(UNKNOWN), ids=range(len(UNKNOWN)))
-def test_what_is_no_model_is_said_in_the_words_that_help(name: str) -> None:
+def test_what_is_no_model_is_said_in_the_words_that_help(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # from where a checkout stands, the name may lead to a file
     with pytest.raises(ModelNotFoundError, match=UNKNOWN[name]) as caught:
         resolve(name)
     assert len(caught.value.message) < 1000
