@@ -27,6 +27,7 @@ check: lint types test  ## what must hold before a commit
 lint: $(VENV)/dev.done
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/hadolint Dockerfile
 
 types: $(VENV)/dev.done
 	$(BIN)/mypy

@@ -1,11 +1,10 @@
 """The one door to Menura: load a model, then speak, stream, or make a voice."""
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import RLock
 from types import MappingProxyType
 
 from menura import catalogue, models, saving, settings, voices
@@ -17,15 +16,13 @@ from menura.engines.contract import (
     EngineClass,
     EngineSpec,
     LoadArguments,
-    NoiseSource,
     PresetVoice,
-    Prompt,
 )
 from menura.errors import InvalidValueError, SettingsError, UnsupportedError
+from menura.model_loop import ModelLoop
 from menura.planning import SpeechPlan, plan, who_can
 from menura.references import Clip, reference
-from menura.runtime.scheduler import Delivered, Job, Jobs, run
-from menura.runtime.worker import TurnTaking
+from menura.runtime.scheduler import Jobs
 from menura.speech import Speech, SpeechRequest, Voice
 from menura.streams import SpeechStream, check_is_words, checked_words, first_frame_on
 from menura.takes import Take
@@ -113,11 +110,16 @@ def _find(name_or_folder: str | os.PathLike[str]) -> tuple[EngineClass, models.R
 
 
 def preview(
-    request: SpeechRequest, spec: EngineSpec, chosen: settings.Settings | None = None
+    request: SpeechRequest,
+    spec: EngineSpec,
+    chosen: settings.Settings | None = None,
+    *,
+    words: bool = False,
 ) -> SpeechPlan:
     """How a request would be spoken by the model that `describe` gave. Raises: as `TTS.speak`."""
     chosen = chosen or settings.load()
-    return plan(_with_default_voice(request, spec, chosen), spec, pauses_of(chosen))
+    request = _with_default_voice(request, spec, chosen)
+    return plan(request, spec, pauses_of(chosen), words=words)
 
 
 def _with_default_voice(
@@ -138,7 +140,10 @@ def _with_default_voice(
 
 
 class TTS:
-    """A loaded model. Several threads may use it; they take turns, step by step."""
+    """A loaded model. Several threads may use it; they take turns, step by step.
+
+    `loop` is for the desk, which speaks for many at once.
+    """
 
     def __init__(
         self,
@@ -148,8 +153,7 @@ class TTS:
     ) -> None:
         self.engine = engine
         self.settings = chosen
-        self._unheeded = dict(unheeded)
-        self._lock = RLock()
+        self.loop = ModelLoop(engine, unheeded)
 
     @property
     def spec(self) -> EngineSpec:
@@ -185,13 +189,16 @@ class TTS:
         recording = reference(clip, transcript, rate_hz)
         label = Path(clip).stem if isinstance(clip, (str, os.PathLike)) else "clip"
         origin = voices.origin_of(recording.samples, consent)
-        with self._lock:
+        with self.loop.lock:
             prompt = self.engine.encode_voice(recording, mode)
         return Voice(label, prompt, origin, writer=voices.save)
 
-    def plan(self, request: SpeechRequest) -> SpeechPlan:
-        """How a request would be spoken, without speaking it. Raises: as `speak`."""
-        return preview(request, self.spec, self.settings)
+    def plan(self, request: SpeechRequest, *, words: bool = False) -> SpeechPlan:
+        """How a request would be spoken, without speaking it. Raises: as `speak`.
+
+        With `words`, its text comes later, in pieces.
+        """
+        return preview(request, self.spec, self.settings, words=words)
 
     def speak(  # noqa: PLR0913 - the public keywords
         self,
@@ -252,9 +259,7 @@ class TTS:
                 param="text",
                 needs=Capability.STREAM_TEXT,
             )
-        request = _with_default_voice(request, self.spec, self.settings)
-        planned = plan(request, self.spec, pauses_of(self.settings), words=True)
-        return self._stream(planned, checked_words(text, self.spec))
+        return self._stream(self.plan(request, words=True), checked_words(text, self.spec))
 
     def speak_many(self, requests: Sequence[SpeechRequest]) -> list[Speech]:
         """A speech for each request, in their order; they run together as rows of one decoder.
@@ -268,59 +273,21 @@ class TTS:
         takes = [Take(planned, self.spec, keep=True) for planned in plans]
         jobs = Jobs(ahead=self.spec.segments_ahead)
         for planned, take in zip(plans, takes, strict=True):
-            jobs.submit(self._jobs_of(planned, take, Delivery()), in_turn=_goes_on(planned))
-        for delivered in self._loop(jobs, sum(len(planned.segments) for planned in plans)):
+            segments = self.loop.jobs_of(planned, take, Delivery())
+            jobs.submit(segments, in_turn=planned.goes_on)
+        for delivered in self.loop.run(jobs, sum(len(planned.segments) for planned in plans)):
             takes[delivered.request].add(delivered)
         writer = partial(saving.save, mark=self.settings.mark)
         return [take.speech(writer) for take in takes]
 
     def _stream(self, planned: SpeechPlan, words: Iterator[str] | None) -> SpeechStream:
         take = Take(planned, self.spec, keep=False)
-        segments = self._jobs_of(planned, take, first_frame_on(planned))
+        segments = self.loop.jobs_of(planned, take, first_frame_on(planned))
         jobs = Jobs(ahead=self.spec.segments_ahead)
         heard = None if words is None else take.hear(words)
-        jobs.submit(segments, heard, in_turn=_goes_on(planned))
+        jobs.submit(segments, heard, in_turn=planned.goes_on)
         # One row: segments that run beside the one that is heard would make it late.
-        return SpeechStream(take, self._loop(jobs, 1))
-
-    def _jobs_of(self, planned: SpeechPlan, take: Take, delivery: Delivery) -> list[Job]:
-        """The loop's jobs for a plan: one for each segment, or one whose words come later."""
-        texts: list[str | None] = [segment.text for segment in planned.segments]
-        take.applied.update(self.engine.applied)
-        if self._unheeded:
-            take.applied["settings_not_heeded"] = self._unheeded
-        return [
-            Job(
-                segment=index,
-                build=partial(self._build_prompt, text, planned, take),
-                noise=partial(self._noise, planned, index),
-                delivery=delivery,
-                retries=getattr(planned.manner.options, "retries", 0),
-            )
-            for index, text in enumerate(texts or [None])
-        ]
-
-    def _loop(self, jobs: Jobs, n_jobs: int) -> Generator[Delivered, None, None]:
-        """The one loop over a decoder of this model with as many rows as pay."""
-        with self._lock:
-            decoder = self.engine.decoder(max(1, min(n_jobs, self.spec.max_rows)))
-        return run(TurnTaking(decoder, self._lock), jobs)
-
-    def _noise(self, planned: SpeechPlan, segment: int, attempt: int) -> NoiseSource:
-        return self.engine.noise(planned.seed_of(segment, attempt))
-
-    def _build_prompt(self, text: str | None, planned: SpeechPlan, take: Take) -> Prompt:
-        manner = planned.manner
-        if _goes_on(planned):
-            manner = replace(manner, before=take.before)
-        prompt = self.engine.build_prompt(text, manner)
-        take.prepare(prompt)
-        return prompt
-
-
-def _goes_on(planned: SpeechPlan) -> bool:
-    """Whether each segment is to go on from the one before it."""
-    return bool(getattr(planned.manner.options, "continue_segments", False))
+        return SpeechStream(take, self.loop.run(jobs, 1))
 
 
 def pauses_of(chosen: settings.Settings) -> Pauses:

@@ -95,6 +95,32 @@ class NoAudioError(MenuraError, code="no_audio", http_status=500, exit_code=1):
     """A model ended a segment without giving a single sample."""
 
 
+class WaitError(MenuraError, code="wait", http_status=503, exit_code=1):
+    """The server cannot do it now. `retry_after_s` says in how many seconds to ask again."""
+
+    def __init__(
+        self, message: str, *, param: str | None = None, retry_after_s: float = 1.0
+    ) -> None:
+        super().__init__(message, param=param)
+        self.retry_after_s = retry_after_s
+
+
+class BusyError(WaitError, code="busy", http_status=429, exit_code=1):
+    """Who asked has as many requests under way as one key may have."""
+
+
+class OverloadedError(WaitError, code="overloaded", http_status=503, exit_code=1):
+    """The server has more to do than it takes on: the queue is full, or no model can make room."""
+
+
+class WorkerDiedError(WaitError, code="worker_died", http_status=503, exit_code=1):
+    """The process that ran the model ended before the request did; a new one is being started."""
+
+
+class DeadlineError(WaitError, code="deadline", http_status=504, exit_code=1):
+    """A request took longer than one may take, or its reader took nothing for too long."""
+
+
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     """` Did you mean 'x'?` for the closest allowed name, or an empty string if none is close."""
     by_folded_name = {name.casefold(): name for name in allowed}

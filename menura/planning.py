@@ -3,14 +3,14 @@
 A plan needs a model's spec but no loaded model, so a dry run shows exactly what a real run does.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from menura import catalogue
 from menura.engines import registry
 from menura.engines.contract import EngineSpec
 from menura.errors import UnsupportedError
 from menura.runtime.seeding import derive, fresh_seed
-from menura.speech import Manner, SpeechRequest, validate
+from menura.speech import Manner, SpeechRequest, Spoken, validate
 from menura.text import plan as text_plan
 from menura.text.scripts import unreadable
 from menura.text.turns import longest_tag_bytes, with_turns
@@ -47,6 +47,15 @@ class SpeechPlan:
     def seed_of(self, segment: int, attempt: int = 0) -> int:
         """The seed that a segment draws from, at its first attempt (0) or a later one."""
         return derive(self.seed, segment, attempt)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether each segment is to go on from the one before it."""
+        return bool(getattr(self.manner.options, "continue_segments", False))
+
+    def manner_after(self, before: Spoken | None) -> Manner:
+        """The manner of a segment that comes after what was spoken before."""
+        return replace(self.manner, before=before) if self.goes_on else self.manner
 
     @property
     def expected_s(self) -> float:

@@ -1,6 +1,8 @@
 """The user's settings, merged once: defaults < `settings.toml` < `MENURA_*` variables < flags.
 
-Unknown keys and variables are errors, so that a typo never passes for a setting.
+Unknown keys and variables are errors, so that a typo never passes for a setting. What only a part
+of Menura needs stands in a table of its own (`[server]` in the file, `MENURA_SERVER_PORT` in the
+environment), which that part declares and reads with `load_table`.
 """
 
 import os
@@ -8,6 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from platformdirs import PlatformDirs
 
@@ -17,6 +20,8 @@ from menura.options import Options, option
 _PREFIX = "MENURA_"
 # Variables that are no settings: where everything is kept, and whether `say` may use a server.
 _OTHER_VARIABLES = ("MENURA_HOME", "MENURA_SERVER", "MENURA_NATIVE_BODY", "MENURA_BUILD_NATIVE")
+_TABLES = ("server",)
+_Table = TypeVar("_Table", bound=Options)
 
 
 @dataclass(frozen=True)
@@ -79,71 +84,123 @@ def load(
 
     Raises: SettingsError: an unknown key, or a value that is not allowed; it says where it stands.
     """
-    path = folders(environment).config / "settings.toml"
-    given = {name: value for name, value in (flags or {}).items() if value is not None}
-    values: dict[str, object] = {}
-    sources = {facts.name: "default" for facts in Settings.facts()}
-    for source, layer in (
-        (str(path), _from_file(path)),
-        ("environment", _from_environment(environment)),
-        ("flag", given),
-    ):
-        for name, value in layer.items():
-            _check(source, name, value)
-        values |= layer
-        sources |= {name: _variable(name) if source == "environment" else source for name in layer}
+    place = _Place("", Settings)
+    values, sources = place.merged(flags or {}, environment)
     parsed = Settings.parse(values)
     return Settings(**{f.name: getattr(parsed, f.name) for f in Settings.facts()}, sources=sources)
 
 
-def _from_file(path: Path) -> dict[str, object]:
+def load_table(
+    name: str,
+    kind: type[_Table],
+    flags: Mapping[str, object] | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> _Table:
+    """The merged settings of one table, such as `server`; a flag that is None was not given.
+
+    Raises: SettingsError: as `load`.
+    """
+    values, _ = _Place(name, kind).merged(flags or {}, environment)
+    return kind.parse(values)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where settings of one kind stand: in a table of the file, or at its top (no name)."""
+
+    table: str
+    kind: type[Options]
+
+    def merged(
+        self, flags: Mapping[str, object], environment: Mapping[str, str]
+    ) -> tuple[dict[str, object], dict[str, str]]:
+        """The values that were given, and where each setting's value comes from."""
+        path = folders(environment).config / "settings.toml"
+        values: dict[str, object] = {}
+        sources = {facts.name: "default" for facts in self.kind.facts()}
+        for source, layer in (
+            (str(path), self._from_file(path)),
+            ("environment", self._from_environment(environment)),
+            ("flag", {name: value for name, value in flags.items() if value is not None}),
+        ):
+            for name, value in layer.items():
+                self._check(source, name, value)
+            values |= layer
+            told = {
+                name: self.variable(name) if source == "environment" else source for name in layer
+            }
+            sources |= told
+        return values, sources
+
+    def variable(self, name: str) -> str:
+        """The environment variable of a setting."""
+        return self._prefix + name.upper()
+
+    @property
+    def _prefix(self) -> str:
+        return f"{_PREFIX}{self.table.upper()}_" if self.table else _PREFIX
+
+    def _from_file(self, path: Path) -> dict[str, object]:
+        content = _read(path)
+        if not self.table:
+            return {name: value for name, value in content.items() if name not in _TABLES}
+        found = content.get(self.table, {})
+        if not isinstance(found, dict):
+            raise SettingsError(
+                f"{path}: {self.table!r} must be a table: write [{self.table}] and its settings "
+                "below it.",
+                param=self.table,
+            )
+        return found
+
+    def _from_environment(self, environment: Mapping[str, str]) -> dict[str, object]:
+        names = {self.variable(facts.name): facts.name for facts in self.kind.facts()}
+        layer: dict[str, object] = {}
+        for variable, value in environment.items():
+            if not variable.startswith(self._prefix) or self._is_of_others(variable):
+                continue
+            if variable not in names:
+                allowed = [*names, *(() if self.table else _OTHER_VARIABLES)]
+                raise SettingsError(
+                    f"{variable} is not a variable that Menura knows; it knows: "
+                    f"{', '.join(allowed)}." + did_you_mean(variable, allowed),
+                    param=variable,
+                )
+            layer[names[variable]] = value
+        return layer
+
+    def _is_of_others(self, variable: str) -> bool:
+        """Whether it is no setting, or one of a table, which the table's reader checks."""
+        in_table = any(variable.startswith(f"{_PREFIX}{table.upper()}_") for table in _TABLES)
+        return variable in _OTHER_VARIABLES or (in_table and not self.table)
+
+    def _check(self, source: str, name: str, value: object) -> None:
+        """Nothing, or SettingsError, which says where the value stands as the user knows it."""
+        facts = {entry.name: entry for entry in self.kind.facts()}
+        inside = f" of [{self.table}]" if self.table else ""
+        if name not in facts:
+            raise SettingsError(
+                f"{source}: {name!r} is not a setting{inside}; the settings are: "
+                f"{', '.join(facts)}." + did_you_mean(name, facts),
+                param=name,
+            )
+        param, given = name, f"{source}: {name} = {value!r}"
+        if source == "environment":
+            param, given = self.variable(name), f"{self.variable(name)}={value!r}"
+        elif source == "flag":
+            given = f"{name}={value!r} (--{name.replace('_', '-')})"
+        try:
+            facts[name].check(value)
+        except InvalidValueError as error:
+            raise SettingsError(
+                f"{given} is not allowed: it must be {facts[name].allowed()}.", param=param
+            ) from error
+
+
+def _read(path: Path) -> dict[str, object]:
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise SettingsError(f"{path} cannot be read: {error}. Mend it or remove it.") from error
-
-
-def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
-    names = {_variable(facts.name): facts.name for facts in Settings.facts()}
-    layer: dict[str, object] = {}
-    for variable, value in environment.items():
-        if not variable.startswith(_PREFIX) or variable in _OTHER_VARIABLES:
-            continue
-        if variable not in names:
-            allowed = [*names, *_OTHER_VARIABLES]
-            raise SettingsError(
-                f"{variable} is not a variable that Menura knows; it knows: {', '.join(allowed)}."
-                + did_you_mean(variable, allowed),
-                param=variable,
-            )
-        layer[names[variable]] = value
-    return layer
-
-
-def _variable(name: str) -> str:
-    """The environment variable of a setting."""
-    return _PREFIX + name.upper()
-
-
-def _check(source: str, name: str, value: object) -> None:
-    """Nothing, or SettingsError, which says where the value stands as the user knows the place."""
-    facts = {entry.name: entry for entry in Settings.facts()}
-    if name not in facts:
-        raise SettingsError(
-            f"{source}: {name!r} is not a setting; the settings are: {', '.join(facts)}."
-            + did_you_mean(name, facts),
-            param=name,
-        )
-    param, given = name, f"{source}: {name} = {value!r}"
-    if source == "environment":
-        param, given = _variable(name), f"{_variable(name)}={value!r}"
-    elif source == "flag":
-        given = f"{name}={value!r} (--{name})"
-    try:
-        facts[name].check(value)
-    except InvalidValueError as error:
-        raise SettingsError(
-            f"{given} is not allowed: it must be {facts[name].allowed()}.", param=param
-        ) from error

@@ -89,11 +89,14 @@ class Take:
 
     def hear(self, words: Iterable[str]) -> Iterator[str]:
         """The words as they come, without what is no text; noted for the segment's report."""
-        for piece in words:
-            kept = REMOVED.sub("", piece)
-            self.note({"dropped_characters": Counter(map(label, REMOVED.findall(piece)))})
-            self._words.append(kept)
-            yield kept
+        return map(self.hear_piece, words)
+
+    def hear_piece(self, piece: str) -> str:
+        """The piece without what is no text, noted."""
+        kept = REMOVED.sub("", piece)
+        self.note({"dropped_characters": Counter(map(label, REMOVED.findall(piece)))})
+        self._words.append(kept)
+        return kept
 
     def prepare(self, prompt: Prompt) -> None:
         """Note what a prompt says of itself, and how much audio is made for it."""

@@ -59,7 +59,7 @@ def switch(name: str, *, help: str) -> TyperOption:  # noqa: A002
 
 
 _EVERYWHERE = (
-    switch(DEBUG, help="Show where an error comes from."),
+    switch(DEBUG, help="Show where an error comes from, and what is logged."),
     switch(NO_COLOR, help="No colours, as with NO_COLOR."),
 )
 

@@ -4,6 +4,7 @@
 imported by the command that does it, at its first use (`noqa: PLC0415`):
 
 - say: `speaking`, `dry_run` (numpy, and behind `api` the engines and encoders: 0.2 s)
+- serve: `server_run`; keys: `key_list`; bench: `load_bench` (the web framework: half a second)
 - voices: `voice_list`; models: `store`, `model_facts`
 - doctor: `diagnosis` (and torch, where it is installed: 2 s)
 - `terminal`, `progress`: rich, 0.05 s that speaking a short text need not pay
@@ -20,7 +21,7 @@ import typer
 from typer.core import TyperOption
 
 import menura
-from menura.cli import doctor, models, say, signals, voices
+from menura.cli import bench_serve, doctor, keys, models, say, serve, signals, voices
 from menura.cli.commands import (
     DEBUG,
     HELP_WIDTH,
@@ -32,7 +33,7 @@ from menura.cli.commands import (
     takes,
 )
 from menura.cli.failures import EXIT_CODES, exit_code_of
-from menura.cli.terminal import emit, emit_json
+from menura.cli.terminal import emit, emit_json, log_shown
 
 if TYPE_CHECKING:
     from typer._click import Context
@@ -43,6 +44,7 @@ Examples:
   menura say "Hello there." -o hello.mp3
   menura models pull builtin-emma
   menura say -f chapter.txt --voice emma
+  menura serve
 
 Exit codes:
 """ + "\n".join(f"  {code:<4} {meaning}" for code, meaning in EXIT_CODES.items())
@@ -89,10 +91,13 @@ app = typer.Typer(
     epilog=_EPILOG,
 )
 app.command("say", cls=Command, epilog=say.EPILOG)(takes(say.SayFlags, say.say))
+app.command("serve", cls=Command, epilog=serve.EPILOG)(takes(serve.ServeFlags, serve.serve))
 app.command("doctor", cls=Command)(takes(doctor.DoctorFlags, doctor.doctor))
 app.command("version", cls=Command)(takes(JsonFlags, _version))
 app.add_typer(voices.app)
 app.add_typer(models.app)
+app.add_typer(keys.app)
+app.add_typer(bench_serve.app)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -111,7 +116,8 @@ def run(arguments: Sequence[str]) -> int:
         with command.make_context("menura", list(arguments)) as context:
             command.invoke(context)
 
-    return exit_code_of(invoke, as_json=JSON in asked, debug=DEBUG in asked)
+    with log_shown(shown=DEBUG in asked):
+        return exit_code_of(invoke, as_json=JSON in asked, debug=DEBUG in asked)
 
 
 def main() -> int:

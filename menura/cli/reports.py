@@ -1,18 +1,18 @@
 """What `menura say` answers: one JSON object, or a line for people. A plan has the same shape.
 
-`timings`, in seconds since the command began: `load_s` until the model is ready, `first_audio_s`
-until the first samples, `total_s` until all is written. `rtf` is the time after loading for each
-second of audio, so 0.1 means ten times faster than it is heard.
+`timings`, in seconds since the command began: `load_s` until the model is ready (or a server was
+found that has it), `first_audio_s` until the first samples, `total_s` until all is written. `rtf`
+is the time after loading for each second of audio, so 0.1 means ten times faster than it is heard.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from menura.cli.quantities import duration
 from menura.cli.terminal import accent, dim, note, shortened, visible
 from menura.planning import SpeechPlan
 from menura.speech import FinishReason, SegmentReport
-from menura.streams import SpeechStream
 
 SPOKEN_BY = "this process"
 _LISTED = 5
@@ -21,6 +21,33 @@ _REMARKS = {
     "not_continued": "not gone on from the segment before",
     "rushed": "too much text for its window",
 }
+
+
+class Outcome(Protocol):
+    """What is known of a speech when it has ended, whoever made it."""
+
+    @property
+    def applied(self) -> dict[str, object]:
+        """What was really used."""
+        ...
+
+    @property
+    def segments(self) -> tuple[SegmentReport, ...]:
+        """Its segments."""
+        ...
+
+    @property
+    def finish(self) -> FinishReason:
+        """How it ended."""
+        ...
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """Who spoke, and why it was no server where there is one."""
+
+    name: str = SPOKEN_BY
+    server_not_used: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,8 +67,9 @@ class Spoken:
     path: str | None
     seconds: float
     sample_rate_hz: int
-    stream: SpeechStream
+    stream: Outcome
     timings: Timings
+    speaker: Speaker = Speaker()
 
     def as_json(self) -> dict[str, object]:
         """The answer to --json."""
@@ -66,8 +94,12 @@ class Spoken:
                 for segment in self.stream.segments
             ],
             "timings": {name: round(value, 4) for name, value in vars(self.timings).items()},
-            "spoken_by": SPOKEN_BY,
-        }
+            "spoken_by": self.speaker.name,
+        } | self._why_no_server()
+
+    def _why_no_server(self) -> dict[str, object]:
+        reason = self.speaker.server_not_used
+        return {"server_not_used": visible(reason)} if reason else {}
 
     def line(self) -> str:
         """The closing line for people."""

@@ -199,6 +199,14 @@ class SayFlags(JsonFlags):
         int | None,
         flag("--threads", metavar="N", help="CPU threads for the model.", under=_RUNNING),
     ] = None
+    local: Annotated[
+        bool,
+        flag(
+            "--local",
+            help="Speak in this process, also where a server of yours has the model.",
+            under=_RUNNING,
+        ),
+    ] = False
 
 
 def say(flags: SayFlags) -> None:

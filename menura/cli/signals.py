@@ -3,6 +3,7 @@
 While modules are imported at the start a signal is only noted: Python's import system and other
 packages' first lines turn an exception into a wrong one, or lose it. While the command works it is
 an exception, so that every `with` closes. Once the exit code is known it ends the process at once.
+A server asks for the first one as a call, so that it can finish what it is doing.
 """
 
 import _thread
@@ -10,6 +11,8 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import Enum
 from types import FrameType
 
@@ -21,7 +24,8 @@ _SOON_S = 0.01
 class _Phase(Enum):
     STARTING = 1
     WORKING = 2
-    LEAVING = 3
+    STOPPING = 3  # the first signal asked for an end, and the next one does not wait for it
+    LEAVING = 4
 
 
 class _Listener:
@@ -30,14 +34,19 @@ class _Listener:
     def __init__(self) -> None:
         self.number: int | None = None
         self.phase = _Phase.STARTING
+        self.stop: Callable[[], None] | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         del frame
-        if self.phase is _Phase.LEAVING:
+        if self.phase in (_Phase.STOPPING, _Phase.LEAVING):
             os._exit(exit_code(number))
-        self.number = number
-        if self.phase is _Phase.WORKING:
-            raise _stop(number)
+        elif self.stop is not None:
+            self.phase = _Phase.STOPPING
+            self.stop()
+        else:
+            self.number = number
+            if self.phase is _Phase.WORKING:
+                raise _stop(number)
 
 
 def listen() -> None:
@@ -61,6 +70,20 @@ def work() -> None:
         listener.phase = _Phase.WORKING
         if listener.number is not None:
             raise _stop(listener.number)
+
+
+@contextmanager
+def handed_to(stop: Callable[[], None]) -> Iterator[None]:
+    """A block in which the first signal is a call of `stop`, and a second ends the process."""
+    listener = _listener()
+    if listener is None:
+        yield
+        return
+    listener.stop = stop
+    try:
+        yield
+    finally:
+        listener.stop = None
 
 
 def leave() -> None:

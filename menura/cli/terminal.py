@@ -5,6 +5,7 @@ steer the terminal; `visible` takes them out of every line that is printed here.
 """
 
 import json
+import logging
 import os
 import re
 import sys
@@ -119,6 +120,29 @@ def note(line: str) -> None:
     """
     with suppress(OSError):
         typer.echo(line, err=True)
+
+
+@contextmanager
+def log_shown(*, shown: bool) -> Iterator[None]:
+    """A block in which all that Menura logs stands on stderr, if it is to be `shown`."""
+    log, handler = logging.getLogger("menura"), _LogLines()
+    level = log.level
+    if shown:
+        log.addHandler(handler)
+        log.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+
+
+class _LogLines(logging.Handler):
+    """Each record as one line on stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record's words."""
+        note(f"{record.levelname.lower()}: {visible(record.getMessage())}")
 
 
 def error_line(message: str) -> None:

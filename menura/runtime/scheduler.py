@@ -2,97 +2,59 @@
 
 One request is the loop with one row; several requests, and the segments of one long text, are
 several rows. Audio leaves in the order of each request's segments. A segment that came out badly
-may be drawn again, as long as nothing of it has left. Nothing here needs torch.
+may be drawn again, as long as nothing of it has left. Requests may arrive while others are spoken
+(`Arrivals`): the server's loop is this one too. Nothing here needs torch.
 """
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from menura.engines.contract import (
-    Decoder,
-    Delivery,
-    EndOfText,
-    FinishReason,
-    NoiseSource,
-    Prompt,
-    RowStep,
-    Words,
-)
+from menura.engines.contract import Decoder, EndOfText, FinishReason, RowStep, Words
 from menura.errors import MenuraError, NoAudioError, NumericsError
+from menura.runtime.lines import (
+    ARRIVED,
+    Attempt,
+    Delivered,
+    Job,
+    Line,
+    failed,
+    forget,
+    why_again,
+)
+
+__all__ = ["ARRIVED", "Arrivals", "Attempt", "Delivered", "Job", "Jobs", "failed", "run"]
 
 
-@dataclass(frozen=True)
-class Job:
-    """One segment of one request. `build` makes its prompt when a row is free for it.
+class Arrivals(Protocol):
+    """Requests, words and cancels that come while others are spoken."""
 
-    `noise` gives the randomness of an attempt, the first being 0. `retries`: how many more attempts
-    may follow one that reached a limit, lost its numbers or gave no audio.
-    """
+    @property
+    def open(self) -> bool:
+        """Whether more may come."""
+        ...
 
-    segment: int
-    build: Callable[[], Prompt]
-    noise: Callable[[int], NoiseSource]
-    delivery: Delivery
-    retries: int = 0
+    def take_in(self, jobs: "Jobs", *, wait: bool) -> bool:
+        """Give the jobs what has come; whether somebody should look, as `ARRIVED` says.
 
-
-@dataclass(frozen=True)
-class Attempt:
-    """One try at a job, with the reason why each try before it was given up."""
-
-    request: int
-    job: Job
-    given_up: tuple[str, ...] = ()
-
-    def noise(self) -> NoiseSource:
-        """Its own randomness."""
-        return self.job.noise(len(self.given_up))
-
-    def again(self, reason: str) -> "Attempt":
-        """The try after this one."""
-        return Attempt(self.request, self.job, (*self.given_up, reason))
-
-
-@dataclass(frozen=True)
-class Delivered:
-    """What left the loop: one row's step, with the request and the segment that it belongs to.
-
-    `given_up` has the reason of every attempt at this segment before the one that is heard.
-    """
-
-    request: int
-    segment: int
-    step: RowStep
-    given_up: tuple[str, ...] = ()
-
-
-@dataclass
-class _Line:
-    """One request on its way: what waits, what is in rows, and what must not leave yet."""
-
-    waiting: Iterator[Job]
-    n_segments: int
-    words: Iterator[str] | None
-    ahead: int
-    arrived: deque[Words | EndOfText] = field(default_factory=deque)
-    given: list[Words | EndOfText] = field(default_factory=list)
-    again: deque[Attempt] = field(default_factory=deque)
-    admitted: int = 0
-    next_segment: int = 0
-    has_left: bool = False  # something of the next segment
-    held: dict[int, list[Delivered]] = field(default_factory=dict)
-    n_samples: dict[int, int] = field(default_factory=dict)
+        With `wait`, blocks until something comes, or nothing more can.
+        """
+        ...
 
 
 class Jobs:
-    """The requests that the loop works on; `ahead` bounds how early a segment may start."""
+    """The requests that the loop works on; `ahead` bounds how early a segment may start.
 
-    def __init__(self, *, ahead: int = 4) -> None:
+    With `arrivals`, the loop goes on until no more can come.
+    """
+
+    def __init__(self, *, ahead: int = 4, arrivals: Arrivals | None = None) -> None:
         self._ahead = ahead
-        self._lines: dict[int, _Line] = {}
+        self._arrivals = arrivals
+        self._lines: dict[int, Line] = {}
+        self._rowless: deque[int] = deque()  # requests without a row, in turn; some may be stale
         self._rows: dict[int, Attempt] = {}
         self._vacated: list[int] = []
         self._n_submitted = 0
@@ -103,43 +65,89 @@ class Jobs:
         words: Iterator[str] | None = None,
         *,
         in_turn: bool = False,
+        hears: bool = False,
     ) -> int:
-        """The number of the new request. With `words`, its one segment's text comes from there.
+        """The number of the new request.
 
+        With `words`, its one segment's text is pulled from there; with `hears`, it comes by `say`.
         With `in_turn`, a segment starts when all of the one before has left.
         """
         request = self._n_submitted
         self._n_submitted += 1
         ahead = 0 if in_turn else self._ahead
-        self._lines[request] = _Line(iter(segments), len(segments), words, ahead)
+        self._lines[request] = Line(iter(segments), len(segments), words, ahead, is_open=hears)
+        self._rowless.append(request)
         return request
 
     def cancel(self, request: int) -> None:
         """Forget a request; the loop frees its rows before the next step."""
         self._lines.pop(request, None)
 
+    def say(self, request: int, more: Words | EndOfText) -> None:
+        """Give words, or their end, to a request that hears; nothing where it is over."""
+        line = self._lines.get(request)
+        if line is not None:
+            assert line.is_open, f"the text of request {request} is complete"
+            line.arrived.append(more)
+            line.is_open = isinstance(more, Words)
+
+    def hold(self, request: int) -> None:
+        """Start nothing more of a request; what is in rows runs to its segment's end."""
+        if request in self._lines:
+            self._lines[request].is_held = True
+
+    def go_on(self, request: int) -> None:
+        """Start further segments of a request that was held."""
+        line = self._lines.get(request)
+        if line is not None and line.is_held:
+            line.is_held = False
+            self._rowless.append(request)
+
     @property
     def open(self) -> bool:
-        """Whether something is still to be spoken."""
-        return bool(self._lines)
+        """Whether something is still to be spoken, or may still come."""
+        return bool(self._lines) or (self._arrivals is not None and self._arrivals.open)
 
     @property
     def rows(self) -> Sequence[int]:
         """The rows that hold an utterance."""
         return tuple(self._rows)
 
+    def take_in(self) -> Iterator[Delivered]:
+        """Let in what has arrived; block for it only while there is no request at all."""
+        yield from self._taken_in(wait=not self._lines)
+
+    def _taken_in(self, *, wait: bool) -> Iterator[Delivered]:
+        if self._arrivals is not None and self._arrivals.take_in(self, wait=wait):
+            yield ARRIVED
+
     def ready(self, free_rows: Sequence[int]) -> Iterator[tuple[int, Attempt]]:
-        """The tries that join now, each with its row: requests with the fewest rows come first."""
+        """The tries that join now, each with its row: requests with the fewest rows come first.
+
+        Those without a row take turns, segment by segment, so that a long text holds up nobody.
+        """
         for row in tuple(free_rows):
-            line_rows = [attempt.request for attempt in self._rows.values()]
-            waiting = [request for request, line in self._lines.items() if self._may_join(line)]
-            if not waiting:
+            request = self._next_to_join()
+            if request is None:
                 return
-            request = min(waiting, key=line_rows.count)
+            self._lines[request].n_rows += 1
             self._rows[row] = self._next_attempt(request)
             yield row, self._rows[row]
 
-    def _may_join(self, line: _Line) -> bool:
+    def _next_to_join(self) -> int | None:
+        """The request whose turn it is; what is looked at is bounded by the number of rows."""
+        while self._rowless:
+            request = self._rowless.popleft()
+            if self._may_join(request) and self._lines[request].n_rows == 0:
+                return request
+        in_rows = {attempt.request for attempt in self._rows.values()}
+        joining = [request for request in in_rows if self._may_join(request)]
+        return min(joining, key=lambda r: (self._lines[r].n_rows, r), default=None)
+
+    def _may_join(self, request: int) -> bool:
+        line = self._lines.get(request)
+        if line is None or line.is_held:
+            return False
         in_reach = line.admitted <= line.next_segment + line.ahead
         return bool(line.again) or (line.admitted < line.n_segments and in_reach)
 
@@ -158,17 +166,28 @@ class Jobs:
                 line.given.append(line.arrived.popleft())
                 yield row, line.given[-1]
 
-    def wait(self) -> None:
-        """Block until words arrive for a row that cannot move without them."""
-        for attempt in self._rows.values():
+    def wait(self) -> Iterator[Delivered]:
+        """Block until words come for a row that cannot move without them, or anything arrives."""
+        if self._pull():
+            return
+        lines = [self._lines.get(attempt.request) for attempt in self._rows.values()]
+        is_lost = any(line is not None and not line.is_open for line in lines)
+        if is_lost or self._arrivals is None:
+            raise MenuraError("no row can move and no words can come: the engine lost a row.")
+        yield from self._taken_in(wait=True)
+
+    def _pull(self) -> bool:
+        """Whether a row's next words were pulled; the rows that wait for some take turns."""
+        for row, attempt in self._rows.items():
             line = self._lines.get(attempt.request)
             if line is not None and line.words is not None:
                 piece = next(line.words, None)
                 if piece is None:
                     line.words = None
                 line.arrived.append(EndOfText() if piece is None else Words(piece))
-                return
-        raise MenuraError("no row can move and no words can come: the engine lost a row.")
+                self._rows[row] = self._rows.pop(row)
+                return True
+        return False
 
     def settle(self, step: RowStep) -> list[Delivered]:
         """What may leave because of this step: its own audio, or audio that had to wait for it."""
@@ -180,17 +199,24 @@ class Jobs:
             return [Delivered(attempt.request, segment, step, attempt.given_up)]
         step = self._checked(step, line, segment)
         if step.finish is not None:
-            del self._rows[step.row]
-            self._vacated.append(step.row)
-            if reason := _why_again(step, attempt, line):
-                _forget(line, segment)
+            self._leave_row(step.row, line)
+            if reason := why_again(step, attempt, line):
+                forget(line, segment)
                 line.again.append(attempt.again(reason))
                 return []
         delivered = Delivered(attempt.request, segment, step, attempt.given_up)
         line.held.setdefault(segment, []).append(delivered)
         return self._leaving(attempt.request, line)
 
-    def _leaving(self, request: int, line: _Line) -> list[Delivered]:
+    def _leave_row(self, row: int, line: Line) -> None:
+        """Nothing; the row is to be freed, and its request queues up again if it has no other."""
+        attempt = self._rows.pop(row)
+        self._vacated.append(row)
+        line.n_rows -= 1
+        if line.n_rows == 0:
+            self._rowless.append(attempt.request)
+
+    def _leaving(self, request: int, line: Line) -> list[Delivered]:
         """What is held of the next segment, and of those after it while they have ended."""
         leaving: list[Delivered] = []
         while held := line.held.pop(line.next_segment, None):
@@ -214,7 +240,7 @@ class Jobs:
         while self._vacated:
             yield self._vacated.pop()
 
-    def _checked(self, step: RowStep, line: _Line, segment: int) -> RowStep:
+    def _checked(self, step: RowStep, line: Line, segment: int) -> RowStep:
         """The step, or its row's failure where the samples are not numbers or never came."""
         n_new = 0 if step.samples is None else len(step.samples)
         line.n_samples[segment] = line.n_samples.get(segment, 0) + n_new
@@ -227,34 +253,13 @@ class Jobs:
         return step
 
 
-def _why_again(step: RowStep, attempt: Attempt, line: _Line) -> str:
-    """Why a row that ended like this is to be drawn again, in words; empty where it is not."""
-    has_left = line.has_left and attempt.job.segment == line.next_segment
-    if has_left or len(attempt.given_up) >= attempt.job.retries:
-        return ""
-    if step.finish is FinishReason.LENGTH:
-        return step.reason or "it reached a limit"
-    is_luck = isinstance(step.error, NumericsError | NoAudioError)
-    return step.error.message if step.error is not None and is_luck else ""
-
-
-def _forget(line: _Line, segment: int) -> None:
-    """Nothing; no audio of the segment is held, and its words will be given again."""
-    line.held.pop(segment, None)
-    line.n_samples.pop(segment, None)
-    line.arrived.extendleft(reversed(line.given))
-    line.given.clear()
-
-
-def failed(row: int, error: MenuraError) -> RowStep:
-    """The step of a row that ends with an error."""
-    return RowStep(row, finish=FinishReason.ERROR, error=error)
-
-
 def run(decoder: Decoder, jobs: Jobs) -> Generator[Delivered, None, None]:
     """Everything that the jobs give, as it comes. Closing the generator frees all rows at once."""
     try:
         while jobs.open:
+            yield from jobs.take_in()
+            for row in jobs.vacated():
+                decoder.release(row)
             admitted = False
             for row, attempt in jobs.ready(decoder.free_rows):
                 admitted, job = True, attempt.job
@@ -265,7 +270,7 @@ def run(decoder: Decoder, jobs: Jobs) -> Generator[Delivered, None, None]:
             for row, more in jobs.words():
                 decoder.extend(row, more)
             if not decoder.live and not admitted:
-                jobs.wait()
+                yield from jobs.wait()
             for step in decoder.step():
                 yield from _settled(decoder, jobs, step)
     finally:

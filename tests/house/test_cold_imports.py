@@ -8,10 +8,13 @@ import pytest
 
 from tests.house.source import ROOT
 
-HEAVY = frozenset({
+WEB = frozenset({
+    "fastapi", "prometheus_client", "pydantic", "starlette", "uvicorn", "websockets", "wyoming",
+})  # fmt: skip
+HEAVY = WEB | {
     "av", "hibari", "httpx", "huggingface_hub", "onnxruntime", "sentencex", "sounddevice",
     "soundfile", "soxr", "torch",
-})  # fmt: skip
+}  # fmt: skip
 _WITHOUT_TORCH = """
 import sys
 
@@ -47,6 +50,11 @@ def imported_by(program: str, names: Collection[str]) -> set[str]:
 )  # fmt: skip
 def test_importing_a_module_imports_nothing_heavy(module: str) -> None:
     assert imported_by(f"import {module}", HEAVY) == set()
+
+
+def test_the_server_imports_no_model() -> None:
+    models = {"torch", "hibari", "onnxruntime", "sentencex", "tokenizers", "safetensors"}
+    assert imported_by("import menura.server.serving", models | {"fastapi"}) == {"fastapi"}
 
 
 def test_import_menura_imports_no_numpy_and_no_other_module_of_ours() -> None:

@@ -14,7 +14,13 @@ _ENGINES = (_CONTRACT, _REGISTRY)
 _PARTS = ("menura.nn", "menura.audio", "menura.text")
 _STORE = ("menura.catalogue", "menura.models", "menura.store")
 _DOOR = ("menura.api", "menura.references", "menura.streams", "menura.takes", "menura.planning",
-         "menura.saving", "menura.voices", "menura.projects")  # fmt: skip
+         "menura.saving", "menura.voices", "menura.projects", "menura.model_loop", "menura.errands",
+         "menura.utterances", "menura.calls", "menura.worded_calls", "menura.desk")  # fmt: skip
+
+# What the terminal and the server work with.
+_FACE = (*_DATA, "menura.settings", "menura.audio", "menura.text", *_ENGINES, "menura.catalogue",
+         "menura.models", "menura.api", "menura.streams", "menura.planning", "menura.saving",
+         "menura.voices", "menura.projects")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,11 +50,12 @@ LAYERS = (
         (*_DATA, *_PARTS, "menura.settings", "menura.runtime", *_ENGINES, *_STORE, *_DOOR),
     ),
     Layer(
-        ("menura.cli", "menura.server"),
-        (*_DATA, "menura.settings", "menura.audio", "menura.text", "menura.runtime.devices",
-         "menura.runtime.native.build",
-         *_ENGINES, "menura.catalogue", "menura.models", "menura.api", "menura.streams",
-         "menura.planning", "menura.saving", "menura.voices", "menura.projects"),
+        ("menura.server",),
+        (*_FACE, "menura.runtime.whole_file", "menura.desk", "menura.errands"),
+    ),
+    Layer(
+        ("menura.cli",),
+        (*_FACE, "menura.runtime.devices", "menura.runtime.native.build", "menura.server"),
     ),
     Layer(("menura.__main__",), ("menura.cli",)),
 )  # fmt: skip
@@ -112,6 +119,7 @@ def test_import_menura_imports_nothing_of_its_own() -> None:
         ("menura.models", "from menura.engines.builtin.config import spec"),
         ("menura.api", "from menura.cli.main import main"),
         ("menura.cli.say", "from menura.runtime.scheduler import run"),
+        ("menura.server.app", "from menura.cli.main import main"),
         ("menura.speech", "if not TYPE_CHECKING:\n    import menura.api"),
         ("menura.newcomer", ""),
     ],

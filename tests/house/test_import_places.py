@@ -27,6 +27,7 @@ class Where:
 
 _NO_MODEL = ("menura.engines.builtin", "menura.engines.contract", "menura.engines.registry")
 _STORE = ("menura.models", "menura.store")
+_WEB = ("menura.server",)
 # The files of `menura.runtime` that are made of torch, each by its own name.
 _OF_TORCH = ("menura.runtime.checkpoint_tensors", "menura.runtime.kv_cache",
              "menura.runtime.onednn",
@@ -37,19 +38,27 @@ _SAFETENSORS = ("menura.runtime.checkpoint_tensors", "menura.engines.echo_tts.ti
 
 # At the top of a file.
 AT_THE_TOP: Mapping[str, Where] = {
+    "fastapi": Where(_WEB),
+    "h11": Where(_WEB),
     "numpy": Where(("menura",)),
     "platformdirs": Where(("menura.settings",)),
+    "prometheus_client": Where(_WEB),
+    "pydantic": Where(_WEB),
     "rich": Where(("menura.cli",)),
     "safetensors": Where(_SAFETENSORS),
+    "starlette": Where(_WEB),
     "torch": Where(("menura.nn", "menura.engines", *_OF_TORCH), but=_NO_MODEL),
     "typer": Where(("menura.cli",)),
+    "uvicorn": Where(_WEB),
+    "websockets": Where(_WEB),
+    "wyoming": Where(_WEB),
 }
 
 # Inside the function of first use: what costs more than a cold start may take, and the extras.
 AT_FIRST_USE: Mapping[str, Where] = {
     "av": Where(("menura.audio",)),
     "hibari": Where(("menura.engines.builtin",)),
-    "httpx": Where(_STORE),
+    "httpx": Where((*_STORE, "menura.cli")),
     "huggingface_hub": Where(_STORE),
     "menura": Where(("menura.cli",)),
     "modelscope": Where(_STORE),

@@ -1,10 +1,12 @@
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from menura import settings
 from menura.errors import SettingsError
-from menura.settings import folders, load
+from menura.options import Options, option
+from menura.settings import folders, load, load_table
 
 
 @pytest.fixture
@@ -122,3 +124,58 @@ def test_without_menura_home_they_are_the_users(monkeypatch: pytest.MonkeyPatch)
     own = folders({})
     assert own.config.name == "menura"
     assert len({own.config, own.data, own.cache, own.state}) >= 2
+
+
+@dataclass(frozen=True)
+class Table(Options):
+    port: int = option(8000, minimum=0, maximum=65535, help="The port.")
+    no_key: bool = option(False, help="No key.")
+
+
+def test_a_table_is_merged_as_the_settings_are(home: Path) -> None:
+    write_file(home, "threads = 2\n[server]\nport = 1\nno_key = true\n")
+    assert load(environment=environment(home)).threads == 2
+    assert load_table("server", Table, environment=environment(home)) == Table(1, no_key=True)
+    variables = environment(home, MENURA_SERVER_PORT="2", MENURA_SERVER_NO_KEY="no")
+    assert load_table("server", Table, environment=variables) == Table(2, no_key=False)
+    flags = {"port": 3, "no_key": None}
+    assert load_table("server", Table, flags, variables) == Table(3, no_key=False)
+
+
+def test_without_a_table_its_defaults_hold(home: Path) -> None:
+    assert load_table("server", Table, environment=environment(home)) == Table()
+
+
+def test_variables_of_a_table_are_no_settings_of_all(home: Path) -> None:
+    load(environment=environment(home, MENURA_SERVER_PORT="2", MENURA_SERVER_ANYTHING="x"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[server]\nprot = 1", r"'prot' is not a setting of \[server\].*Did you mean 'port'"),
+        ("[server]\nport = -1", r"port = -1 is not allowed: it must be a whole number from 0"),
+        ("server = 1", r"'server' must be a table: write \[server\]"),
+    ],
+)
+def test_a_wrong_table_is_named(text: str, words: str, home: Path) -> None:
+    write_file(home, text)
+    with pytest.raises(SettingsError, match=words):
+        load_table("server", Table, environment=environment(home))
+
+
+def test_an_unknown_variable_of_a_table_is_an_error(home: Path) -> None:
+    variables = environment(home, MENURA_SERVER="off", MENURA_SERVER_PROT="1", MENURA_THREADS="2")
+    with pytest.raises(SettingsError, match="Did you mean 'MENURA_SERVER_PORT'"):
+        load_table("server", Table, environment=variables)
+
+
+def test_a_bad_flag_of_a_table_is_named_as_typed(home: Path) -> None:
+    with pytest.raises(SettingsError, match=r"^no_key='x' \(--no-key\) is not allowed"):
+        load_table("server", Table, {"no_key": "x"}, environment(home))
+
+
+def test_another_table_in_the_file_is_an_error(home: Path) -> None:
+    write_file(home, "[servers]\nport = 1\n")
+    with pytest.raises(SettingsError, match="'servers' is not a setting"):
+        load(environment=environment(home))

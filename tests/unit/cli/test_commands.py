@@ -50,7 +50,7 @@ def test_help_has_headings_and_shared_flags_last(capsys: pytest.CaptureFixture[s
         "Options:\n"
         "  -n, --times N  How often.\n"
         "  --json         Print one JSON object.\n"
-        "  --debug        Show where an error comes from.\n"
+        "  --debug        Show where an error comes from, and what is logged.\n"
         "  --no-color     No colours, as with NO_COLOR.\n"
         "  --help         Show this message and exit.\n"
         "\n"

@@ -114,3 +114,32 @@ def test_other_lost_exceptions_are_told_as_ever(monkeypatch: pytest.MonkeyPatch)
     signals.listen()
     Losing(ValueError())
     assert told == ["ValueError"]
+
+
+def test_a_server_hears_the_first_signal_and_ends_by_the_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    codes: list[int] = []
+    monkeypatch.setattr("os._exit", codes.append)
+    calls: list[str] = []
+    signals.listen()
+    signals.work()
+    with signals.handed_to(lambda: calls.append("stop")):
+        signal.raise_signal(signal.SIGTERM)
+        assert (calls, codes, signals.arrived()) == (["stop"], [], None)
+        signal.raise_signal(signal.SIGINT)
+    assert (calls, codes) == (["stop"], [130])
+
+
+def test_after_a_server_signals_are_exceptions_again() -> None:
+    signals.listen()
+    signals.work()
+    with signals.handed_to(lambda: None):
+        pass
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_without_a_listener_a_server_hears_nothing() -> None:
+    with signals.handed_to(lambda: None):
+        assert signals.arrived() is None

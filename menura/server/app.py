@@ -1,0 +1,136 @@
+"""The application: the rows of all resources joined, each behind its guard, all behind the gate."""
+
+from typing import Any, get_type_hints
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import WebSocketRoute
+
+from menura import __version__
+from menura.server import (
+    catalogue,
+    docs_page,
+    elevenlabs,
+    error_answers,
+    health,
+    sign_in,
+    speech,
+    web_page,
+    websocket,
+)
+from menura.server.credentials import Credentials
+from menura.server.gate import Gate
+from menura.server.json_body import StrictRequest
+from menura.server.problems import ErrorBody
+from menura.server.routes import JSON, Route, ServerParts
+from menura.server.row_guard import Readiness, RowGuard
+
+ROUTES: tuple[Route, ...] = (
+    *web_page.ROUTES,
+    *health.ROUTES,
+    *sign_in.ROUTES,
+    *speech.ROUTES,
+    *catalogue.ROUTES,
+    *elevenlabs.ROUTES,
+    *websocket.ROUTES,
+    *docs_page.ROUTES,
+)
+"""Everything that the server answers. What is not here is not served."""
+
+_SECURITY: list[dict[str, list[str]]] = [{"bearer": []}, {"xi-api-key": []}, {"cookie": []}]
+_SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "xi-api-key": {"type": "apiKey", "in": "header", "name": "xi-api-key"},
+    "cookie": {"type": "apiKey", "in": "cookie", "name": "menura_session"},
+}
+
+
+class StrictRoute(APIRoute):
+    """A route whose JSON body is read strictly."""
+
+    def get_route_handler(self) -> Any:
+        """FastAPI's own handler, which gets a strict request."""
+        answer = super().get_route_handler()
+
+        async def strictly(request: Request) -> Response:
+            return await answer(StrictRequest(request.scope, request.receive))
+
+        return strictly
+
+
+def create_app(parts: ServerParts, rows: tuple[Route, ...] = ROUTES) -> FastAPI:
+    """The application, which can be called without a socket. Setting
+    `app.state.readiness.draining` makes it take no more work on.
+
+    Raises: InvalidValueError: the settings are wrong, or not safe.
+    """
+    parts.limits.check()
+    # FastAPI's own pages are off: every path is a row.
+    app = FastAPI(
+        title="Menura",
+        version=__version__,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.parts = parts
+    app.state.readiness = readiness = Readiness()
+    app.state.credentials = credentials = Credentials(parts.keys, parts.limits, parts.metrics)
+    for row in rows:
+        _add(app, row)
+        route = app.routes[-1]
+        assert isinstance(route, (APIRoute, WebSocketRoute))
+        route.app = RowGuard(route.app, row, credentials, parts.limits, readiness)
+    error_answers.install(app, credentials)
+    app.add_middleware(Gate, limits=parts.limits, metrics=parts.metrics)
+    _describe_keys(app)
+    return app
+
+
+def _add(app: FastAPI, row: Route) -> None:
+    if row.methods == ("WS",):
+        app.add_api_websocket_route(row.path, row.handler)
+        return
+    makes_response = issubclass(get_type_hints(row.handler)["return"], Response)
+    app.router.add_api_route(
+        row.path,
+        row.handler,
+        methods=list(row.methods),
+        summary=row.summary,
+        # What a handler gives that is no answer yet becomes JSON, as its type says.
+        response_class=Response if makes_response else JSONResponse,
+        responses={
+            200: _good_answer(row) if makes_response else {},
+            "4XX": {"model": ErrorBody, "description": "Something is wrong with the request."},
+            "5XX": {"model": ErrorBody, "description": "The server cannot do it, or not now."},
+        },
+        include_in_schema=row.is_documented,
+        openapi_extra=None if row.scope is None else {"security": _SECURITY},
+        route_class_override=StrictRoute,
+    )
+
+
+def _good_answer(row: Route) -> dict[str, Any]:
+    return {"content": {name: {"schema": _schema(name)} for name in row.media_types}}
+
+
+def _schema(media_type: str) -> dict[str, str]:
+    if media_type == JSON:
+        return {"type": "object"}
+    text = {"type": "string"}
+    return text if media_type.startswith("text/") else {**text, "format": "binary"}
+
+
+def _describe_keys(app: FastAPI) -> None:
+    """Nothing, after the application's OpenAPI document says how a key is given."""
+    written = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = written()
+        document.setdefault("components", {})["securitySchemes"] = _SCHEMES
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to add to it

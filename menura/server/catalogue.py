@@ -1,0 +1,197 @@
+"""What is served: GET /v1/models, /v1/audio/voices and /v1/voices, in the shapes that clients read.
+
+Each voice has one id to speak with: its name for the default model, `MODEL:NAME` for the others.
+"""
+
+import asyncio
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import JSONResponse, Response
+
+from menura.errors import MenuraError
+from menura.languages import LANGUAGES
+from menura.server.model_facts import ModelFacts
+from menura.server.names import ServedVoice
+from menura.server.routes import NO_BODY, Route, Scope, ServerParts, parts_of
+
+_OWNER = "menura"
+_CODES = {name: code for code, name in LANGUAGES.items()}
+
+
+class OptionEntry(BaseModel):
+    """One option of a model, for `options` of /v1/audio/speech. The bounds are inclusive."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str
+    kind: str
+    default: bool | int | float | str | tuple[int, ...] | None
+    minimum: float | None
+    maximum: float | None
+    choices: tuple[str, ...]
+    unit: str
+    help: str
+
+
+class FactsEntry(BaseModel):
+    """What a model can do."""
+
+    engine: str
+    variant: str
+    is_default: bool
+    sample_rate_hz: int
+    languages: tuple[str, ...]
+    capabilities: tuple[str, ...]
+    default_voice: str | None
+    speaks_without_voice: bool
+    licence: str
+    output_licence: str
+    options: tuple[OptionEntry, ...]
+
+
+class ModelEntry(BaseModel):
+    """One model as OpenAI's clients read it; `menura` is null where its files cannot be read."""
+
+    id: str
+    object: str = "model"
+    created: int = Field(default=0, description="Not known, so 0.")
+    owned_by: str = _OWNER
+    menura: FactsEntry | None
+
+
+class ModelList(BaseModel):
+    """The models, the default one first; `models` is the same as `data`."""
+
+    object: str = "list"
+    data: tuple[ModelEntry, ...]
+    models: tuple[ModelEntry, ...]
+
+
+class VoiceEntry(BaseModel):
+    """One voice: `id` and `voice_id` are what to speak with."""
+
+    id: str
+    voice_id: str
+    object: str = "audio.voice"
+    name: str
+    model: str
+    language: str | None = Field(description="The first of the languages; null: any.")
+    languages: tuple[str, ...]
+    description: str
+    category: str = Field(description="`premade`, or `cloned` for a voice that was added.")
+    labels: dict[str, str]
+    preview_url: None = None
+
+
+class VoiceList(BaseModel):
+    """The voices, those of the default model first; `voices` is the same as `data`."""
+
+    object: str = "list"
+    data: tuple[VoiceEntry, ...]
+    voices: tuple[VoiceEntry, ...]
+    has_more: bool = False
+
+
+async def list_models(request: Request) -> Response:
+    """The models that are served (`ModelList`)."""
+    return _json(await models_of(parts_of(request)))
+
+
+async def one_model(request: Request, model_id: str) -> Response:
+    """One model (`ModelEntry`), by its name or an alias. Raises: ModelNotFoundError."""
+    parts = parts_of(request)
+    await parts.names.refresh()
+    name = parts.names.model(model_id)
+    return _json(_model_entry(name, await _facts_of(parts, name), parts))
+
+
+async def list_voices(request: Request) -> Response:
+    """The voices of all models that are served (`VoiceList`)."""
+    return _json(await voices_of(parts_of(request)))
+
+
+def _json(shown: BaseModel) -> JSONResponse:
+    return JSONResponse(shown.model_dump())
+
+
+async def models_of(parts: ServerParts) -> ModelList:
+    """The models that are served, the default one first."""
+    entries = tuple(_model_entry(name, facts, parts) for name, facts in await _served(parts))
+    return ModelList(data=entries, models=entries)
+
+
+async def voices_of(parts: ServerParts) -> VoiceList:
+    """The voices of all models that are served, those of the default one first."""
+    entries = tuple(
+        _voice_entry(voice, name, parts.names.voice_id(name, voice.name))
+        for name, facts in await _served(parts)
+        if facts is not None
+        for voice in parts.names.voices(facts)
+    )
+    return VoiceList(data=entries, voices=entries)
+
+
+async def _served(parts: ServerParts) -> list[tuple[str, ModelFacts | None]]:
+    """The models that are served, the default one first, with what each can do."""
+    await parts.names.refresh()
+    names = parts.names.models()
+    return list(
+        zip(names, await asyncio.gather(*(_facts_of(parts, n) for n in names)), strict=True)
+    )
+
+
+async def _facts_of(parts: ServerParts, name: str) -> ModelFacts | None:
+    """What a model can do, or None where its files cannot be read: the others are listed still."""
+    try:
+        return await parts.pool.describe(name)
+    except MenuraError:
+        return None
+
+
+def _model_entry(name: str, facts: ModelFacts | None, parts: ServerParts) -> ModelEntry:
+    if facts is None:
+        return ModelEntry(id=name, menura=None)
+    return ModelEntry(
+        id=name,
+        menura=FactsEntry(
+            engine=facts.engine,
+            variant=facts.variant,
+            is_default=name == parts.names.default,
+            sample_rate_hz=facts.sample_rate_hz,
+            languages=facts.languages,
+            capabilities=tuple(sorted(facts.capabilities)),
+            default_voice=facts.default_voice,
+            speaks_without_voice=facts.speaks_without_voice,
+            licence=facts.licence,
+            output_licence=facts.output_licence,
+            options=tuple(OptionEntry.model_validate(option) for option in facts.options),
+        ),
+    )
+
+
+def _voice_entry(voice: ServedVoice, model: str, voice_id: str) -> VoiceEntry:
+    codes = tuple(_CODES.get(language, language) for language in voice.languages)
+    return VoiceEntry(
+        id=voice_id,
+        voice_id=voice_id,
+        name=voice.name if voice_id == voice.name else f"{voice.name} ({model})",
+        model=model,
+        language=codes[0] if codes else None,
+        languages=codes,
+        description=voice.description,
+        category="cloned" if voice.is_file else "premade",
+        labels={"model": model, **({"language": codes[0]} if codes else {})},
+    )
+
+
+ROUTES = (
+    Route("/v1/models", ("GET",), Scope.SPEAK, NO_BODY, list_models, "List the models",
+          is_voice_list=True),
+    Route("/v1/audio/models", ("GET",), Scope.SPEAK, NO_BODY, list_models, "List the models"),
+    Route("/v1/models/{model_id}", ("GET",), Scope.SPEAK, NO_BODY, one_model, "Show a model"),
+    Route("/v1/audio/voices", ("GET",), Scope.SPEAK, NO_BODY, list_voices, "List the voices",
+          is_voice_list=True),
+    Route("/v1/voices", ("GET",), Scope.SPEAK, NO_BODY, list_voices, "List the voices",
+          is_voice_list=True),
+)  # fmt: skip

@@ -1,0 +1,58 @@
+"""What FastAPI and Starlette raise, as answers in OpenAI's shape."""
+
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from menura.errors import MenuraError
+from menura.server.gate import problem_of_failure
+from menura.server.problems import Problem, problem_of_fields
+from menura.server.routes import notes_of
+
+if TYPE_CHECKING:
+    from menura.server.credentials import Credentials
+
+
+def install(app: FastAPI, credentials: "Credentials") -> None:
+    """Nothing, after every error that a route may raise has its answer.
+
+    Without a key, a path that does not exist is answered as one that does: which ones there are
+    is nobody's business.
+    """
+
+    async def no_route(connection: HTTPConnection, error: Exception) -> Response:
+        problem = problem_of_failure(error, notes_of(connection).request_id)
+        try:
+            if problem.status_code in (404, 405):
+                credentials.caller(connection)
+        except Problem as unknown:
+            problem = unknown
+        return _answer(connection, problem)
+
+    async def failed(connection: HTTPConnection, error: Exception) -> Response:
+        return _answer(connection, problem_of_failure(error, notes_of(connection).request_id))
+
+    async def invalid(connection: HTTPConnection, error: Exception) -> Response:
+        errors = error.errors() if isinstance(error, RequestValidationError) else []
+        return _answer(connection, problem_of_fields(errors))
+
+    app.router.default = no_such_path
+    app.add_exception_handler(HTTPException, no_route)
+    app.add_exception_handler(Problem, failed)
+    app.add_exception_handler(MenuraError, failed)
+    app.add_exception_handler(RequestValidationError, invalid)
+
+
+async def no_such_path(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    """Where a path leads that no row has, of WebSockets too. Raises: HTTPException (404)."""
+    raise HTTPException(404)
+
+
+def _answer(connection: HTTPConnection, problem: Problem) -> Response:
+    notes_of(connection).error = problem.code
+    return problem.answer()

@@ -1,0 +1,120 @@
+"""One row for every path of the server: who may use it, how large its body may be, who answers.
+
+Nothing is served that is no row: `app.py` joins the rows of all resource modules, and a test walks
+the finished application. Below stand the typed ways to what a handler finds beside its request.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal
+
+from starlette.requests import HTTPConnection
+
+if TYPE_CHECKING:
+    from menura.server.keys import KeyStore
+    from menura.server.metrics import Metrics
+    from menura.server.model_pool import ModelPool
+    from menura.server.names import Names
+    from menura.server.request_log import RequestNotes
+    from menura.server.server_settings import ServerSettings
+
+Handler = Callable[..., Awaitable[object]]
+Method = Literal["GET", "POST", "DELETE", "WS"]
+
+
+class Scope(StrEnum):
+    """What a key may be used for."""
+
+    SPEAK = "speak"
+    VOICES = "voices"
+    ADMIN = "admin"
+
+
+ALL_SCOPES = frozenset(Scope)
+
+
+@dataclass(frozen=True)
+class BodyRule:
+    """The largest body in bytes (0: none is taken) and its content types.
+
+    `bytes_per_character` comes on top for every character that a text may have by the settings.
+    """
+
+    max_bytes: int = 0
+    media_types: tuple[str, ...] = ()
+    bytes_per_character: int = 0
+
+    def largest(self, max_characters: int) -> int:
+        """The largest body in bytes where a text may have so many characters."""
+        return self.max_bytes + self.bytes_per_character * max_characters
+
+
+JSON = "application/json"
+NO_BODY = BodyRule()
+SMALL_JSON = BodyRule(16 * 1024, (JSON,))
+# A character is at most twelve bytes of JSON: two escapes such as \\ud83d.
+TEXT_JSON = BodyRule(64 * 1024, (JSON,), bytes_per_character=12)
+
+
+@dataclass(frozen=True)
+class Route:
+    """One path: its methods, the scope that it needs (None: open to everybody), and its handler.
+
+    A handler is a FastAPI endpoint; its arguments are its documentation. `media_types` are those
+    of a good answer. `is_voice_list` rows are open where `--open-voice-list` was given.
+    """
+
+    path: str
+    methods: tuple[Method, ...]
+    scope: Scope | None
+    body: BodyRule
+    handler: Handler
+    summary: str
+    media_types: tuple[str, ...] = (JSON,)
+    is_voice_list: bool = False
+    is_documented: bool = True
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks: the key's id, what it may do, and `owner`, for whom work is counted."""
+
+    key_id: str
+    scopes: frozenset[Scope]
+    owner: str
+
+
+@dataclass(frozen=True)
+class ServerParts:
+    """What the handlers work with. `mark`: whether files say that their speech is synthetic."""
+
+    pool: "ModelPool"
+    names: "Names"
+    keys: "KeyStore"
+    limits: "ServerSettings"
+    metrics: "Metrics"
+    mark: bool = True
+
+
+def parts_of(connection: HTTPConnection) -> ServerParts:
+    """The server's parts, from a request or a WebSocket."""
+    parts: ServerParts = connection.app.state.parts
+    return parts
+
+
+def caller_of(connection: HTTPConnection) -> Caller:
+    """Who asks; only rows without a scope are ever reached by nobody."""
+    caller: Caller = connection.scope["state"]["caller"]
+    return caller
+
+
+def notes_of(connection: HTTPConnection) -> "RequestNotes":
+    """What the request log will say of this request; a handler adds what it knows."""
+    notes: RequestNotes = connection.scope["state"]["notes"]
+    return notes
+
+
+def request_id_of(connection: HTTPConnection) -> str:
+    """The request's id, which the answer and the log carry."""
+    return notes_of(connection).request_id

@@ -1,0 +1,85 @@
+import asyncio
+import json
+from pathlib import Path
+from typing import cast
+
+import pytest
+from fastapi import FastAPI, Request
+
+from menura.errors import ModelNotFoundError
+from menura.server.catalogue import models_of, one_model, voices_of
+from menura.server.routes import ServerParts
+from tests.unit.server.served_models import DescribingPool, parts_at
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> ServerParts:
+    return parts_at(tmp_path / "models")
+
+
+def shown(parts: ServerParts, model: str) -> dict[str, object]:
+    app = FastAPI()
+    app.state.parts = parts
+    answer = asyncio.run(one_model(Request({"type": "http", "app": app}), model))
+    found: dict[str, object] = json.loads(bytes(answer.body))
+    return found
+
+
+def test_models_come_with_the_default_first_in_both_keys(parts: ServerParts) -> None:
+    found = asyncio.run(models_of(parts))
+    assert [entry.id for entry in found.data][:2] == ["tone", "choir"]
+    assert found.data == found.models
+    first = found.model_dump()["data"][0]
+    assert (first["object"], first["created"], first["owned_by"]) == ("model", 0, "menura")
+    assert first["menura"]["is_default"]
+    assert first["menura"]["sample_rate_hz"] == 8_000
+    assert first["menura"]["capabilities"] == ("clone", "stream_text")
+    option = first["menura"]["options"][0]
+    assert option == {
+        "name": "frames_per_word",
+        "kind": option["kind"],
+        "default": 2,
+        "minimum": 1,
+        "maximum": 50,
+        "choices": (),
+        "unit": "",
+        "help": "How long a word sounds.",
+    }
+
+
+def test_voices_of_other_models_say_so_in_their_ids(parts: ServerParts) -> None:
+    found = asyncio.run(voices_of(parts))
+    ids = [voice.id for voice in found.data]
+    assert ids[:4] == ["low", "high", "choir:low", "choir:high"]
+    assert found.data == found.voices
+    assert found.data[3].model_dump() == {
+        "id": "choir:high",
+        "voice_id": "choir:high",
+        "object": "audio.voice",
+        "name": "high (choir)",
+        "model": "choir",
+        "language": "zh",
+        "languages": ("zh",),
+        "description": "",
+        "category": "premade",
+        "labels": {"model": "choir", "language": "zh"},
+        "preview_url": None,
+    }
+
+
+def test_a_broken_model_does_not_break_the_lists(parts: ServerParts) -> None:
+    cast("DescribingPool", parts.pool).broken.add("choir")
+    models = asyncio.run(models_of(parts)).data
+    assert [(entry.id, entry.menura is None) for entry in models][:2] == [
+        ("tone", False),
+        ("choir", True),
+    ]
+    voices = asyncio.run(voices_of(parts)).data
+    assert "choir:low" not in {voice.id for voice in voices}
+
+
+def test_one_model_is_shown_by_its_name_or_an_alias(parts: ServerParts) -> None:
+    assert shown(parts, "choir")["id"] == "choir"
+    assert shown(parts, "tts-1")["id"] == "tone"
+    with pytest.raises(ModelNotFoundError):
+        shown(parts, "nothing")
