@@ -23,7 +23,7 @@ from typing import Protocol
 
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from menura.errors import MenuraError, NoAudioError
 from menura.saving import tags_of
@@ -36,7 +36,7 @@ from menura.server.request_log import RequestNotes
 from menura.server.routes import notes_of
 from menura.speech import FinishReason
 
-# Of the bytes in one event: a multiple of 3, so that base64 pads only the last one.
+# What one event carries at most.
 _DELTA_BYTES = 49_152
 
 
@@ -90,11 +90,10 @@ class SpeechAnswer(Response):
         notes.characters = self._speaking.n_characters
         outlet = _outlet(self._speaking, send, notes)
         try:
-            async with while_connected(receive) as connection:
+            async with while_connected(receive):
                 await self._answer(outlet)
-                connection.answered()
         except HungUpError:
-            notes.finish = FinishReason.CANCELLED
+            notes.finish = notes.finish or FinishReason.CANCELLED  # it may have had all of it
         except MenuraError as error:
             error.param = self._speaking.field_of(error.param)
             notes.finish = FinishReason.ERROR
@@ -187,7 +186,7 @@ class _Outlet:
     async def end(self) -> None:
         """End the answer as a complete one."""
         self._notes.finish = str(self.performance.finish)
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        await self._message({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def fail(self, error: MenuraError) -> None:
         """Say that it failed, if the answer has begun and there is a way to say it."""
@@ -207,10 +206,14 @@ class _Outlet:
         raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
         # Set before the message goes: after an interrupted send nobody knows what the client has.
         self.has_begun = True
-        await self._send({"type": "http.response.start", "status": 200, "headers": raw})
+        await self._message({"type": "http.response.start", "status": 200, "headers": raw})
 
     async def _body(self, encoded: bytes) -> None:
-        await self._send({"type": "http.response.body", "body": encoded, "more_body": True})
+        await self._message({"type": "http.response.body", "body": encoded, "more_body": True})
+
+    async def _message(self, message: Message) -> None:
+        """Send a message; a client that takes one now and then is slow, but it is there."""
+        await self._send(message)
         self.performance.reader_moved()
 
     def _facts(self) -> dict[str, str]:

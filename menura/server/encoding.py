@@ -25,7 +25,7 @@ _FLOATS_MEDIA_TYPE = "application/octet-stream"
 # Clients of OpenAI's API take pcm for 24 kHz without asking.
 PCM_RATE_HZ = 24_000
 
-# Half a second of audio is encoded in a few milliseconds; a hop to a thread costs a tenth of one.
+# Half a second of audio is encoded in 10 ms at most; a hop to a thread costs a tenth of one.
 _AT_ONCE_S = 0.5
 
 
@@ -134,8 +134,7 @@ class _Line:
         writer = self._opened()
         if self._resampler is not None:
             samples = self._resampler.write(samples)
-        if samples.size:  # a wav's header must not go out before there is something to hear
-            writer.write(samples)
+        writer.write(samples)
         return b"" if self._wish.whole else self._taken()
 
     def close(self) -> bytes:

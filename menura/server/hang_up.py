@@ -12,41 +12,27 @@ class HungUpError(Exception):
 
 
 @asynccontextmanager
-async def while_connected(receive: Receive) -> AsyncGenerator["Connection"]:
-    """A connection that is watched while the block runs. The request's body must have been read.
+async def while_connected(receive: Receive) -> AsyncGenerator[None]:
+    """Nothing; the client is watched while the block runs. The request's body must have been read.
 
-    Raises: HungUpError: the client closed it; the block was cancelled where it stood.
+    Raises: HungUpError: the client closed its connection; the block was cancelled where it stood.
     """
-    connection = Connection(receive)
+    # A time-out that is never due is the standard library's scope to cancel a block with.
+    scope = asyncio.timeout(None)
     try:
-        async with connection.scope:
-            watcher = asyncio.create_task(connection.watch())
+        async with scope:
+            watcher = asyncio.create_task(_cancel_when_gone(receive, scope))
             try:
-                yield connection
+                yield
             finally:
                 watcher.cancel()
     except TimeoutError as error:
-        if not connection.scope.expired():
+        if not scope.expired():
             raise
         raise HungUpError from error
 
 
-class Connection:
-    """One client's connection, for as long as an answer is made."""
-
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
-        self._answered = False
-        # A time-out that is never due is the standard library's scope to cancel a block with.
-        self.scope = asyncio.timeout(None)
-
-    def answered(self) -> None:
-        """Nothing; the answer is complete, so what the client does from now on is its own."""
-        self._answered = True
-
-    async def watch(self) -> None:
-        """Nothing, once the client has hung up; the block is being cancelled then."""
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
-        if not self._answered:
-            self.scope.reschedule(asyncio.get_running_loop().time())
+async def _cancel_when_gone(receive: Receive, scope: asyncio.Timeout) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.reschedule(asyncio.get_running_loop().time())

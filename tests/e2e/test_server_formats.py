@@ -89,7 +89,7 @@ def pcm_by_av(data: bytes) -> Decoded:
     options = {"sample_rate": "24000", "ch_layout": "mono"}
     with av.open(io.BytesIO(data), "r", format="s16le", options=options) as file:
         frames = [frame.to_ndarray().reshape(-1) for frame in file.decode(audio=0)]
-    return Decoded(np.concatenate(frames).astype(np.float32) / 32_768, 24_000)
+    return Decoded((np.concatenate(frames).astype(np.float32) / 32_768).astype(np.float32), 24_000)
 
 
 def aac_in_fixed_point(data: bytes) -> Decoded:

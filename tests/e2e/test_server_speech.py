@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from menura.audio.pcm import FloatArray
+from tests.live_server import on_socket
 from tests.served_app import Running, Served, running
 from tests.tone.engine import FRAME, RATE_HZ, heard_hz, tone_hz
 from tests.unit.audio.reference_decoders import by_av, by_soundfile
@@ -314,5 +315,32 @@ def test_a_voice_of_another_model_speaks_by_its_id(server: Running) -> None:
             answer = await spoken(client, input="Hello there.", voice="builtin:heart")
             assert answer.headers["x-model"] == "builtin"
             assert answer.headers["x-sample-rate"] == "24000"
+
+    server.ask(ask)
+
+
+@pytest.mark.parametrize("form", ["audio", "sse"])
+@pytest.mark.parametrize("name", ["mp3", "wav"])
+def test_over_a_socket_a_cut_answer_is_seen_and_a_client_that_leaves_is_noticed(
+    server: Running, name: str, form: str
+) -> None:
+    async def ask(served: Served) -> None:
+        kind = {"response_format": name, "stream_format": form}
+        options = {"chunk_frames": 1, "frames_per_word": 20}
+        async with (
+            on_socket(served.app) as address,
+            httpx.AsyncClient(base_url=f"http://{address}", timeout=60) as client,
+        ):
+            client.headers["authorization"] = f"Bearer {served.key}"
+            body = {**kind, "input": "one FAIL", "options": options}
+            with pytest.raises(httpx.RemoteProtocolError, match="incomplete chunked read"):
+                await client.post(SPEECH, json=body)
+            body = {**kind, "input": "ENDLESS", "options": options}
+            for _ in range(8):  # more than the rows that there are
+                async with client.stream("POST", SPEECH, json=body) as answer:
+                    assert answer.status_code == 200
+                    assert await anext(answer.aiter_raw())
+            answer = await client.post(SPEECH, json={**kind, "input": "one"})
+            assert answer.status_code == 200
 
     server.ask(ask)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from starlette.types import Scope
+from starlette.types import Message, Scope
 
 from menura.audio.encoders import encode_stream
 from menura.audio.pcm import FloatArray
@@ -17,14 +17,15 @@ from menura.errors import (
     NumericsError,
 )
 from menura.server.audio_body import Speaking, SpeechAnswer
-from menura.server.clock import LoopClock
-from menura.server.encoding import AudioWish
+from menura.server.clock import Clock, LoopClock
+from menura.server.encoding import AudioWish, SpeechEncoder
 from menura.server.performance import Begun, Chunk, Order, Performance
 from menura.server.pool_limits import ReaderLimits
 from menura.server.request_log import RequestNotes
 from menura.speech import FinishReason, SegmentReport, SpeechRequest
 from tests.unit.audio.reference_decoders import tags_by_av, tone
 from tests.unit.server.asgi_wire import Wire, post
+from tests.unit.server.hand_clock import HandClock
 
 RATE_HZ = 8_000
 ORDER = Order("tone", SpeechRequest("Hello there.", instruct="slow"), "me", request_id="r-1")
@@ -54,17 +55,23 @@ class NoReins:
 class Stage:
     """A speaker whose performances do what a test's script says."""
 
-    def __init__(self, script: Callable[[Performance], None], stall_s: float = 60) -> None:
+    def __init__(
+        self,
+        script: Callable[[Performance], None],
+        stall_s: float = 60,
+        clock: Clock | None = None,
+    ) -> None:
         self.reins = NoReins()
         self.n_closed = 0
         self.performance: Performance | None = None
         self._script = script
         self._stall_s = stall_s
+        self._clock = clock or LoopClock()
 
     async def speak(self, order: Order) -> Performance:
         limits = ReaderLimits(stall_s=self._stall_s)
         on_close = self._closed
-        self.performance = Performance(order, self.reins, limits, LoopClock(), on_close)
+        self.performance = Performance(order, self.reins, limits, self._clock, on_close)
         self.performance.begin(BEGUN)
         self._script(self.performance)
         return self.performance
@@ -329,6 +336,44 @@ def test_errors_name_the_field_as_the_client_does(param: str | None, field: str 
     assert told["param"] == field
 
 
+@pytest.fixture
+def released(monkeypatch: pytest.MonkeyPatch) -> list[SpeechEncoder]:
+    """The encoders that were released, in that order."""
+    found: list[SpeechEncoder] = []
+    discard = SpeechEncoder.discard
+
+    def noted_discard(encoder: SpeechEncoder) -> None:
+        found.append(encoder)
+        discard(encoder)
+
+    monkeypatch.setattr(SpeechEncoder, "discard", noted_discard)
+    return found
+
+
+def test_the_encoder_is_released_however_it_ends(released: list[SpeechEncoder]) -> None:
+    answered(Stage(speaks(SECOND)), speaking("mp3"))
+    assert len(released) == 1
+    with pytest.raises(MenuraError):
+        answered(Stage(speaks(SECOND, error=DIED)), speaking("mp3"))
+    assert len(released) == 2
+    hang_up_after(1, "wav", as_events=False)
+    assert len(released) == 3
+
+
+def test_a_client_that_leaves_with_the_last_byte_has_had_a_complete_answer() -> None:
+    class Leaves(Wire):
+        async def send(self, message: Message) -> None:
+            await super().send(message)
+            if self.is_complete:
+                self.hang_up()
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+
+    wire, notes = answered(Stage(speaks(SECOND)), speaking("wav"), Leaves())
+    assert wire.is_complete
+    assert notes.finish == "stop"
+
+
 def hang_up_after(n_pieces: int, name: str, *, as_events: bool) -> tuple[Wire, Stage, RequestNotes]:
     """A client that goes when it has so many pieces of a speech that never ends."""
     wire = Wire()
@@ -399,6 +444,21 @@ def test_a_client_that_takes_nothing_is_cut(as_events: bool) -> None:
     with pytest.raises(DeadlineError):
         answered(stage, speaking("wav", as_events=as_events), wire)
     assert not wire.has_begun
+
+
+def test_a_client_that_takes_a_long_chunk_slowly_but_steadily_is_not_cut() -> None:
+    clock = HandClock()
+
+    class Slow(Wire):
+        async def send(self, message: Message) -> None:
+            clock.move(40)
+            await super().send(message)
+
+    long = np.tile(SECOND, 20)
+    what = speaking("f32", as_events=True)
+    wire, notes = answered(Stage(speaks(long), 60, clock), what, Slow())
+    assert len(wire.events) > 10
+    assert notes.finish == "stop"
 
 
 def test_two_answers_at_once_hold_their_own_audio() -> None:

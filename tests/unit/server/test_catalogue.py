@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request
 from menura.errors import ModelNotFoundError
 from menura.server.catalogue import models_of, one_model, voices_of
 from menura.server.routes import ServerParts
-from tests.unit.server.served_models import DescribingPool, parts_at
+from tests.unit.server.served_models import DescribingPool, parts_at, saved_voice
 
 
 @pytest.fixture
@@ -83,3 +83,9 @@ def test_one_model_is_shown_by_its_name_or_an_alias(parts: ServerParts) -> None:
     assert shown(parts, "tts-1")["id"] == "tone"
     with pytest.raises(ModelNotFoundError):
         shown(parts, "nothing")
+
+
+def test_a_saved_voice_is_listed_as_a_cloned_one(tmp_path: Path) -> None:
+    parts = parts_at(tmp_path / "models", {"Me": saved_voice(tmp_path)})
+    found = {voice.id: voice.category for voice in asyncio.run(voices_of(parts)).data}
+    assert (found["Me"], found["low"]) == ("cloned", "premade")

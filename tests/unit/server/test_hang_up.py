@@ -43,19 +43,6 @@ def test_a_hang_up_cancels_the_block_where_it_stands() -> None:
     assert reached == ["cancelled", "released"]
 
 
-def test_a_client_that_goes_after_its_answer_is_complete_cancels_nothing() -> None:
-    async def run() -> str:
-        wire = await connected()
-        async with while_connected(wire.receive) as connection:
-            connection.answered()
-            wire.hang_up()
-            for _ in range(5):
-                await asyncio.sleep(0)
-            return "released in peace"
-
-    assert asyncio.run(run()) == "released in peace"
-
-
 def test_an_error_of_the_block_passes_through_even_a_time_out() -> None:
     async def run(error: Exception) -> None:
         wire = await connected()

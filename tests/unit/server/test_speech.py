@@ -10,7 +10,7 @@ from menura.server.performance import Order
 from menura.server.routes import ServerParts
 from menura.server.speech import Asker, SpeakBody, SpeechBody, check_length, order_for
 from menura.speech import SpeechRequest
-from tests.unit.server.served_models import parts_at
+from tests.unit.server.served_models import parts_at, saved_voice
 
 
 @pytest.fixture
@@ -97,6 +97,13 @@ def test_a_voice_of_another_model_than_the_given_one_is_refused(parts: ServerPar
 def test_openai_s_names_of_voices_speak(parts: ServerParts, name: str) -> None:
     order, _ = ordered(parts, {"voice": name})
     assert order.request.voice in ("low", "high")
+
+
+def test_a_saved_voice_is_a_file_of_the_server_s_own_table(tmp_path: Path) -> None:
+    file = saved_voice(tmp_path)
+    parts = parts_at(tmp_path / "models", {"Me": file})
+    order, _ = ordered(parts, {"voice": "me"})
+    assert (order.request.voice, order.voice_file) == (None, file)
 
 
 @pytest.mark.parametrize(
