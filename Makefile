@@ -9,11 +9,12 @@ TEXT ?= Hello from Menura.
 CASE ?= cold_start
 PARITY := .venv-parity
 PEERS := .venv-peers
+CLIENTS := .venv-clients
 UPSTREAM := tests/parity
 PARITY_FULL ?= 0
 export TEXT PARITY_FULL
 
-.PHONY: say test check lint types fix slow asr parity gpu bench peers native-sanitize clean
+.PHONY: say test check lint types fix slow asr clients parity gpu bench peers native-sanitize clean
 .DEFAULT_GOAL := check
 
 say: $(VENV)/base.done  ## speak TEXT to hello.wav
@@ -42,6 +43,9 @@ slow: $(VENV)/dev.done  ## the tests that take minutes
 asr: $(VENV)/asr.done  ## the built-in voice is intelligible: transcribe it
 	$(PYTEST) -m asr
 
+clients: $(VENV)/dev.done $(addprefix $(CLIENTS)/,livekit.done pipecat.done schemathesis.done)  ## other people's clients speak through a real server
+	$(PYTEST) -m clients tests/clients
+
 parity: $(VENV)/dev.done $(PARITY)/parity.done  ## exact mode beside upstream's own package
 	$(PYTEST) -m parity tests/parity
 
@@ -62,7 +66,7 @@ peers: $(VENV)/dev.done $(PARITY)/parity.done $(PEERS)/vox.done $(PEERS)/mizuoto
 	$(BIN)/python -m bench.qwen3_tts.side_by_side --threads 2
 
 clean:
-	rm -rf $(VENV) $(PARITY) $(PEERS) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PARITY) $(PEERS) $(CLIENTS) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -91,4 +95,10 @@ $(PARITY)/parity.done: $(UPSTREAM)/requirements.txt $(UPSTREAM)/upstream.txt
 $(PEERS)/%.done: bench/qwen3_tts/peers/requirements-%.txt
 	$(PYTHON) -m venv $(PEERS)/$*
 	$(PEERS)/$*/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+# Each foreign client too: the tests start it there and talk with it as JSON.
+$(CLIENTS)/%.done: tests/clients/requirements-%.txt
+	$(PYTHON) -m venv $(CLIENTS)/$*
+	$(CLIENTS)/$*/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@

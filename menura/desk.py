@@ -24,7 +24,7 @@ from menura.errands import (
     Hold,
     Say,
 )
-from menura.errors import InvalidValueError, MenuraError
+from menura.errors import InvalidValueError, MenuraError, ModelFilesError
 from menura.runtime.recently_used import RecentlyUsed
 from menura.runtime.scheduler import Delivered, Jobs
 from menura.speech import FinishReason, Voice
@@ -120,16 +120,18 @@ class Desk:
         return worded_call(ask, self._floor) if ask.words else Call(ask, self._floor)
 
     def _saved_voice(self, path: str) -> Voice:
-        """The voice of a file, read again only where the file has changed."""
+        """The voice of a file, read again only where the file has changed.
+
+        Raises: ModelFilesError: it is gone or damaged. Who asks for it cannot help that.
+        """
         try:
             key = (path, Path(path).stat().st_mtime_ns)
-        except OSError as error:
-            message = f"the saved voice {Path(path).stem!r} is not there."
-            raise InvalidValueError(message, param="voice") from error
-        voice = self._voices.get(key)
-        if voice is None:
-            voice = load_voice(path)
-            self._voices.keep(key, voice)
+            voice = self._voices.get(key) or load_voice(path)
+        except (OSError, InvalidValueError) as error:
+            raise ModelFilesError(
+                f"a saved voice cannot be used: {error}", param="voice"
+            ) from error
+        self._voices.keep(key, voice)
         return voice
 
     def _hand_on(self, delivered: Delivered) -> None:

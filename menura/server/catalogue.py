@@ -7,7 +7,6 @@ import asyncio
 
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.responses import JSONResponse, Response
 
 from menura.errors import MenuraError
 from menura.languages import LANGUAGES
@@ -93,26 +92,22 @@ class VoiceList(BaseModel):
     has_more: bool = False
 
 
-async def list_models(request: Request) -> Response:
-    """The models that are served (`ModelList`)."""
-    return _json(await models_of(parts_of(request)))
+async def list_models(request: Request) -> ModelList:
+    """The models that are served."""
+    return await models_of(parts_of(request))
 
 
-async def one_model(request: Request, model_id: str) -> Response:
-    """One model (`ModelEntry`), by its name or an alias. Raises: ModelNotFoundError."""
+async def one_model(request: Request, model_id: str) -> ModelEntry:
+    """One model, by its name or an alias. Raises: ModelNotFoundError."""
     parts = parts_of(request)
     await parts.names.refresh()
     name = parts.names.model(model_id)
-    return _json(_model_entry(name, await _facts_of(parts, name), parts))
+    return _model_entry(name, await _facts_of(parts, name), parts)
 
 
-async def list_voices(request: Request) -> Response:
-    """The voices of all models that are served (`VoiceList`)."""
-    return _json(await voices_of(parts_of(request)))
-
-
-def _json(shown: BaseModel) -> JSONResponse:
-    return JSONResponse(shown.model_dump())
+async def list_voices(request: Request) -> VoiceList:
+    """The voices of all models that are served."""
+    return await voices_of(parts_of(request))
 
 
 async def models_of(parts: ServerParts) -> ModelList:

@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from menura.errors import MenuraError
@@ -27,6 +29,8 @@ def install(app: FastAPI, credentials: "Credentials") -> None:
 
     async def no_route(connection: HTTPConnection, error: Exception) -> Response:
         problem = problem_of_failure(error, notes_of(connection).request_id)
+        if problem.status_code == 405:
+            problem.headers = {"allow": _methods_of(connection)}
         try:
             if problem.status_code in (404, 405):
                 credentials.caller(connection)
@@ -51,6 +55,14 @@ def install(app: FastAPI, credentials: "Credentials") -> None:
 async def no_such_path(_scope: Scope, _receive: Receive, _send: Send) -> None:
     """Where a path leads that no row has, of WebSockets too. Raises: HTTPException (404)."""
     raise HTTPException(404)
+
+
+def _methods_of(connection: HTTPConnection) -> str:
+    """All methods of a path; its rows are several, and the framework knows only the first."""
+    routes = [route for route in connection.app.routes if isinstance(route, APIRoute)]
+    matching = (r for r in routes if r.matches(connection.scope)[0] is not Match.NONE)
+    methods = {method for route in matching for method in route.methods}
+    return ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))
 
 
 def _answer(connection: HTTPConnection, problem: Problem) -> Response:

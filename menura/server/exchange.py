@@ -23,6 +23,7 @@ from menura.server.row_guard import has_body
 _LINGER_BYTES = 16 * 1024 * 1024
 _LINGER_S = 2.0
 _GIVEN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_UNSENDABLE = re.compile(rb"[\x00\n\v\f\r]|\A\s|\s\Z")  # as h11 has it
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _STARTS = ("http.response.start", "websocket.http.response.start", "websocket.accept")
 _BODIES = ("http.response.body", "websocket.http.response.body")
@@ -102,9 +103,7 @@ class Exchange:
 
     def _started(self, message: Message) -> Message:
         is_accept = message["type"] == "websocket.accept"
-        self.has_started = True
-        self._is_open_websocket = is_accept
-        self.notes.status = 101 if is_accept else message["status"]
+        status = 101 if is_accept else message["status"]
         headers = MutableHeaders(raw=list(message.get("headers", [])))
         headers["x-request-id"] = self.notes.request_id
         for name, value in {**_ALWAYS, **self.origin.headers()}.items():
@@ -113,6 +112,10 @@ class Exchange:
             headers.setdefault(name, value)
         if self._has_unread_body:
             headers["connection"] = "close"
+        _check(headers)
+        self.has_started = True
+        self._is_open_websocket = is_accept
+        self.notes.status = status
         return {**message, "headers": headers.raw}
 
     async def _send_body(self, message: Message) -> None:
@@ -132,6 +135,16 @@ class Exchange:
             async with asyncio.timeout(_LINGER_S):
                 while self._has_unread_body and left > 0:
                     left -= len((await self.receive()).get("body", b""))
+
+
+def _check(headers: MutableHeaders) -> None:
+    """Nothing, where the headers may go out. The web server would cut the connection over them.
+
+    Raises: ValueError: one may not; nothing has gone out, so the failure can still be told.
+    """
+    for name, value in headers.raw:
+        if _UNSENDABLE.search(value):
+            raise ValueError(f"the header {name!r} cannot be sent")
 
 
 def _method(scope: Scope) -> str:

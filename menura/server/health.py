@@ -1,7 +1,8 @@
 """For those who watch the server: is it alive, may it be sent work, and its numbers."""
 
 from fastapi import Request
-from starlette.responses import JSONResponse, Response
+from pydantic import BaseModel
+from starlette.responses import Response
 
 from menura.server import metrics
 from menura.server.problems import Problem
@@ -11,12 +12,18 @@ from menura.server.routes import NO_BODY, Route, Scope, parts_of
 _NOT_YET = frozenset({"loading", "restarting", "failing"})
 
 
-async def health(_request: Request) -> Response:
+class State(BaseModel):
+    """How it stands with the server: `ok` or `ready`."""
+
+    status: str
+
+
+async def health(_request: Request) -> State:
     """Say that the server is alive."""
-    return JSONResponse({"status": "ok"})
+    return State(status="ok")
 
 
-async def ready(request: Request) -> Response:
+async def ready(request: Request) -> State:
     """Say whether the server can speak now: 503 while its default model cannot, or at its end."""
     parts = parts_of(request)
     if request.app.state.readiness.draining:
@@ -25,7 +32,7 @@ async def ready(request: Request) -> Response:
     state = states.get(parts.names.default, "ready")
     if state in _NOT_YET:
         raise Problem(503, str(state), f"The default model is {state}.", retry_after_s=1)
-    return JSONResponse({"status": "ready"})
+    return State(status="ready")
 
 
 async def numbers(request: Request) -> Response:

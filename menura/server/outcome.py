@@ -43,6 +43,9 @@ def without_effect(performance: Performance, ignored: Iterable[str]) -> list[str
 
 
 def in_a_header(names: Iterable[str]) -> str:
-    """The names as one header, joined by `, `: percent-encoded beyond ASCII, cut where too long."""
-    text = ", ".join(quote(name, safe=_PLAIN_IN_A_HEADER) for name in names)
+    """The names as one header, joined by `, `: percent-encoded beyond ASCII, cut where too long.
+
+    An empty name is `''`, for no header may end with a space.
+    """
+    text = ", ".join(quote(name, safe=_PLAIN_IN_A_HEADER) or "''" for name in names)
     return text if len(text) <= _MAX_HEADER else f"{text[: _MAX_HEADER - 3]}..."

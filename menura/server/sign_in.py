@@ -6,7 +6,7 @@ with WebSockets too, which cannot carry a header from a page.
 
 from fastapi import Request
 from pydantic import BaseModel, StrictStr
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from menura.server.credentials import COOKIE, SESSION_S, Credentials
 from menura.server.problems import Problem
@@ -19,10 +19,17 @@ class SignInBody(BaseModel):
     key: StrictStr
 
 
-async def sign_in(request: Request, body: SignInBody) -> Response:
+class Session(BaseModel):
+    """Whether a browser is signed in, with which scopes; `label` is that of a key just given."""
+
+    signed_in: bool
+    scopes: tuple[str, ...]
+    label: str = ""
+
+
+async def sign_in(request: Request, body: SignInBody, response: Response) -> Session:
     """Sign in: the answer sets the cookie."""
     record, cookie = _credentials(request).sign_in(request, body.key.strip())
-    response = _session(record.scopes, label=record.label)
     response.set_cookie(
         COOKIE,
         cookie,
@@ -32,17 +39,16 @@ async def sign_in(request: Request, body: SignInBody) -> Response:
         # Behind a proxy that ends TLS only the page's own origin tells that it is https.
         secure=request.headers.get("origin", "").startswith("https:"),
     )
-    return response
+    return _session(record.scopes, label=record.label)
 
 
-async def sign_out(_request: Request) -> Response:
+async def sign_out(_request: Request, response: Response) -> Session:
     """Sign out: the answer takes the cookie away."""
-    response = _session(frozenset())
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
-    return response
+    return _session(frozenset())
 
 
-async def session(request: Request) -> Response:
+async def session(request: Request) -> Session:
     """What this browser may do: whether it is signed in, and the scopes."""
     try:
         caller = _credentials(request).caller(request)
@@ -53,8 +59,8 @@ async def session(request: Request) -> Response:
     return _session(caller.scopes)
 
 
-def _session(scopes: frozenset[str], label: str = "") -> JSONResponse:
-    return JSONResponse({"signed_in": bool(scopes), "scopes": sorted(scopes), "label": label})
+def _session(scopes: frozenset[str], label: str = "") -> Session:
+    return Session(signed_in=bool(scopes), scopes=tuple(sorted(scopes)), label=label)
 
 
 def _credentials(request: Request) -> Credentials:

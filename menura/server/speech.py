@@ -67,7 +67,8 @@ class SpeakBody(BaseModel):
     language: StrictStr | None = Field(
         default=None, description="The text's language: a name or a code."
     )
-    seed: Annotated[StrictInt, Field(ge=0, le=MAX_SEED)] | None = Field(
+    # FastAPI writes bounds as floats, where only the power of two itself is exact.
+    seed: Annotated[StrictInt, Field(ge=0, lt=MAX_SEED + 1)] | None = Field(
         default=None,
         description="The same seed gives the same audio; a drawn one if unset (X-Seed).",
     )

@@ -198,8 +198,8 @@ def _nothing_to_speak(text: str) -> NothingToSpeakError:
     held = " and ".join(sorted(kinds - {"spaces"})) or "only spaces"
     reason = f"it holds {held}" if text else "it is empty"
     return NothingToSpeakError(
-        f"text has nothing to speak: {reason}. Give at least one letter, digit or symbol that is "
-        "read as a word (%, $, &).",
+        f"the text has nothing to speak: {reason}. Give at least one letter, digit or symbol that "
+        "is read as a word (%, $, &).",
         param="text",
     )
 

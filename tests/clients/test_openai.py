@@ -4,6 +4,7 @@ import asyncio
 import base64
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,22 +42,26 @@ class Asking:
     got: list[httpx2.Response] = field(default_factory=list)
 
     @classmethod
+    @contextmanager
     def at(
         cls,
         server: Told,
         key: str = "",
         on_answer: Callable[[httpx2.Response], None] = lambda answer: None,
-    ) -> "Asking":
+    ) -> "Iterator[Asking]":
         """One with the server's key, or another one."""
         sent: list[httpx2.Request] = []
         got: list[httpx2.Response] = []
-        hooks = {"request": [sent.append], "response": [got.append, on_answer]}
-        client = openai.OpenAI(
+        hooks: dict[str, list[Callable[..., Any]]] = {
+            "request": [sent.append],
+            "response": [got.append, on_answer],
+        }
+        with openai.OpenAI(
             api_key=key or server.key,
             base_url=f"{server.address}/v1",
             http_client=openai.DefaultHttpxClient(event_hooks=hooks),
-        )
-        return cls(client, sent, got)
+        ) as client:
+            yield cls(client, sent, got)
 
     def whole(self, text: str = TEXT, name: str = "wav", **more: Any) -> bytes:
         """The whole answer in the format of this name."""
@@ -72,8 +77,7 @@ class Asking:
 
 @pytest.fixture
 def asking(tones: Told) -> Iterator[Asking]:
-    asking = Asking.at(tones)
-    with asking.client:
+    with Asking.at(tones) as asking:
         yield asking
 
 
@@ -160,10 +164,8 @@ def test_events_carry_the_same_bytes(name: str, asking: Asking) -> None:
 
 
 def test_events_end_with_an_error_that_the_client_raises(asking: Asking) -> None:
-    heard = []
     with pytest.raises(openai.APIError, match="request id") as caught:
-        heard += [event["type"] for event in events_of(asking, f"{TEXT} FAIL")]
-        heard += list(events_of(asking, f"{TEXT} FAIL"))
+        list(events_of(asking, f"{TEXT} FAIL"))
     assert isinstance(caught.value.body, dict)
     assert caught.value.body["code"] == "failure"
     assert len(asking.sent) == 1
@@ -201,12 +203,11 @@ def expected_type(status: int) -> str:
 
 
 def test_a_wrong_key_and_one_for_other_things_are_told_apart(tones: Told) -> None:
-    with pytest.raises(openai.AuthenticationError):
-        Asking.at(tones, "menura_wrong").whole()
+    with Asking.at(tones, "menura_wrong") as asking, pytest.raises(openai.AuthenticationError):
+        asking.whole()
     store = KeyStore(tones.log.with_name("home") / "config" / "keys.json")
     other = store.add("voices alone", frozenset({Scope.VOICES}))
-    asking = Asking.at(tones, other.key)
-    with pytest.raises(openai.PermissionDeniedError):
+    with Asking.at(tones, other.key) as asking, pytest.raises(openai.PermissionDeniedError):
         asking.whole()
     assert len(asking.sent) == 1
 
@@ -239,19 +240,28 @@ def test_a_busy_server_is_asked_again_when_it_says(
 ) -> None:
     tone = tone_model(tmp_path / "tone")
     slept: list[float] = []
-    monkeypatch.setattr(time, "sleep", lambda seconds: slept.append(seconds) or sleep(seconds))
-    with serving(tmp_path / "own", "--model", tone, "--per-key", "1") as server:
-        with Asking.at(server).client.audio.speech.with_streaming_response.create(
+    really_sleep = time.sleep
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        really_sleep(seconds)
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    with (
+        serving(tmp_path / "own", "--model", tone, "--per-key", "1") as server,
+        Asking.at(server) as first,
+        first.client.audio.speech.with_streaming_response.create(
             model="tts-1", voice="alloy", input="ENDLESS", response_format="pcm"
-        ) as held:
-            pieces = held.iter_bytes()
-            next(pieces)
+        ) as held,
+    ):
+        pieces = held.iter_bytes()
+        next(pieces)
 
-            def give_way(answer: httpx2.Response) -> None:
-                if answer.status_code == 429:
-                    held.close()
+        def give_way(answer: httpx2.Response) -> None:
+            if answer.status_code == 429:
+                held.close()
 
-            asking = Asking.at(server, on_answer=give_way)
+        with Asking.at(server, on_answer=give_way) as asking:
             assert_words(decoded(asking.whole(), "wav"), *WORDS)
     *refused, good = asking.got
     assert good.status_code == 200
@@ -259,9 +269,6 @@ def test_a_busy_server_is_asked_again_when_it_says(
     assert len(refused) >= 1
     assert slept == [float(answer.headers["retry-after"]) for answer in refused]
     assert asking.sent[-1].headers["x-stainless-retry-count"] == str(len(refused))
-
-
-sleep = time.sleep
 
 
 def test_the_models_are_listed_and_found_by_their_aliases(asking: Asking) -> None:
@@ -279,9 +286,7 @@ def test_answers_at_the_same_time_hold_only_their_own_words(tones: Told) -> None
         return await answer.aread()
 
     async def all_spoken(words: list[str]) -> list[bytes]:
-        async with openai.AsyncOpenAI(
-            api_key=tones.key, base_url=f"{tones.address}/v1"
-        ) as client:
+        async with openai.AsyncOpenAI(api_key=tones.key, base_url=f"{tones.address}/v1") as client:
             return await asyncio.gather(*(spoken(client, word) for word in words))
 
     words = [f"word{number}" for number in range(12)]
@@ -291,6 +296,7 @@ def test_answers_at_the_same_time_hold_only_their_own_words(tones: Told) -> None
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_built_in_voice_is_heard(name: str, voice: Told) -> None:
-    audio = decoded(Asking.at(voice).whole("Hello from the server.", name), name)
+    with Asking.at(voice) as asking:
+        audio = decoded(asking.whole("Hello from the server.", name), name)
     assert 0.8 < len(audio.samples) / audio.rate_hz < 4
     assert level_of(audio.samples) > 0.01

@@ -60,8 +60,8 @@ class EchoTokenizer:
             encoded = spoken.encode("utf-8")
         except UnicodeEncodeError as error:
             raise InvalidValueError(
-                f"text holds {spoken[error.start]!a}, half of a surrogate pair and no character; "
-                "leave it out.",
+                f"the text holds {spoken[error.start]!a}, half of a surrogate pair and no "
+                "character; leave it out.",
                 param="text",
             ) from error
         return [BEGIN_ID, *encoded][:max_bytes]

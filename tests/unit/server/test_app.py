@@ -94,6 +94,24 @@ def test_the_document_says_how_keys_are_given_and_what_errors_look_like(site: Si
     assert "security" not in document["paths"]["/health"]["get"]
 
 
+def test_the_document_says_what_every_json_answer_is(site: Site) -> None:
+    paths = site.client(site.key).get("/openapi.json").json()["paths"]
+    shapes = {}
+    for path, operations in paths.items():
+        for method, operation in operations.items():
+            content = operation["responses"]["200"]["content"]
+            if "application/json" in content:
+                shapes[method, path] = content["application/json"]["schema"].get("$ref", "")
+    assert {shape: at for at, shape in shapes.items() if not shape} == {}
+    assert shapes["get", "/v1/models"].endswith("/ModelList")
+
+
+def test_the_document_has_the_bounds_of_a_seed_as_they_are(site: Site) -> None:
+    document = site.client(site.key).get("/openapi.json").json()
+    seed = document["components"]["schemas"]["SpeechBody"]["properties"]["seed"]["anyOf"][0]
+    assert (seed["minimum"], seed["exclusiveMaximum"]) == (0, 2**63)
+
+
 def test_unsafe_settings_make_no_application(tmp_path: Path) -> None:
     with pytest.raises(InvalidValueError, match="reached from outside"):
         site_at(tmp_path, host="0.0.0.0", no_key=True)

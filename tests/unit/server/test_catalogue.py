@@ -1,5 +1,4 @@
 import asyncio
-import json
 from pathlib import Path
 from typing import cast
 
@@ -20,9 +19,7 @@ def parts(tmp_path: Path) -> ServerParts:
 def shown(parts: ServerParts, model: str) -> dict[str, object]:
     app = FastAPI()
     app.state.parts = parts
-    answer = asyncio.run(one_model(Request({"type": "http", "app": app}), model))
-    found: dict[str, object] = json.loads(bytes(answer.body))
-    return found
+    return asyncio.run(one_model(Request({"type": "http", "app": app}), model)).model_dump()
 
 
 def test_models_come_with_the_default_first_in_both_keys(parts: ServerParts) -> None:

@@ -28,6 +28,18 @@ def test_every_error_of_the_framework_has_openais_shape(site: Site) -> None:
     assert answers[400].json()["error"]["param"] == "text"
 
 
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "OPTIONS"])
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [("/session", "DELETE, GET, HEAD, POST"), ("/health", "GET, HEAD"), ("/echo", "POST")],
+)
+def test_a_wrong_method_is_told_all_methods_of_the_path(
+    path: str, methods: str, method: str, site: Site
+) -> None:
+    answer = site.client(site.key).request(method, path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, methods)
+
+
 @pytest.mark.parametrize("path", ["/none", "/v1", "/Health", "/health/", "//", "/docs/none",
                                   "/%2e%2e/etc/passwd", "/.env"])  # fmt: skip
 def test_without_a_key_what_is_not_there_looks_like_what_is(path: str, site: Site) -> None:

@@ -129,6 +129,31 @@ def test_an_answer_that_had_not_begun_tells_the_problem() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("value", ["a ", " a", "\ta", "a\r\nb: c", "a\0", "a\x0bb"])
+def test_a_header_that_cannot_be_sent_is_known_before_anything_is(value: str) -> None:
+    async def run() -> None:
+        line = Line("GET")
+        exchange = line.exchange()
+        with pytest.raises(ValueError, match="cannot be sent"):
+            await exchange.answer(Response("ok", headers={"x-menura-ignored": value}))
+        assert line.sent == []
+        await exchange.refuse(Problem(500, "failure", "words"))
+        assert line.sent[0]["status"] == exchange.notes.status == 500
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("value", ["", "a", "a, b", "a\tb", "\xe9"])
+def test_a_header_that_can_be_sent_is(value: str) -> None:
+    async def run() -> None:
+        line = Line("GET")
+        await line.exchange().answer(Response("ok", headers={"x-menura-ignored": value}))
+        raw = dict(line.sent[0]["headers"])
+        assert raw[b"x-menura-ignored"] == value.encode("latin-1")
+
+    asyncio.run(run())
+
+
 def test_the_scope_of_the_server_is_not_written_to() -> None:
     line = Line("HEAD")
     line.scope["state"] = {"a": 1}

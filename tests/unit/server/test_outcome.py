@@ -32,6 +32,7 @@ def test_fields_without_effect_are_named_once_as_the_client_knows_them() -> None
 
 def test_names_in_a_header_can_forge_nothing_and_are_not_endless() -> None:
     assert in_a_header(["a b", "ü", "x\ny", ","]) == "a%20b, %C3%BC, x%0Ay, %2C"
+    assert in_a_header(["", "a", ""]) == "'', a, ''"  # no header ends with a space
     cut = in_a_header(["x" * 5_000])
     assert len(cut) == 1_024
     assert cut.endswith("...")

@@ -1,0 +1,81 @@
+"""Schemathesis asks the server what its OpenAPI document allows, and what it does not allow."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients import foreign
+from tests.serving_process import Told
+
+pytestmark = pytest.mark.clients
+
+_LIMIT_S = 300  # of what takes half a minute
+# Each of these must come as far as a good answer, or all that is wrong behind it stays unseen.
+REACHED = (
+    "POST /v1/audio/speech",
+    "POST /v1/text-to-speech/{voice_id}",
+    "POST /v1/text-to-speech/{voice_id}/stream",
+    "GET /v1/audio/voices",
+    "GET /v1/voices",
+    "GET /v1/models",
+    "GET /v1/models/{model_id}",
+    "GET /metrics",
+    "GET /ready",
+)
+
+
+@pytest.fixture(scope="module")
+def found(tones: Told, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What schemathesis reports of a run; its rules are in `schemathesis.toml`."""
+    report = tmp_path_factory.mktemp("openapi") / "report.json"
+    done = subprocess.run(
+        [
+            foreign.program("schemathesis", "schemathesis"),
+            f"--config-file={Path(__file__).with_name('schemathesis.toml')}",
+            "run",
+            f"{tones.address}/openapi.json",
+            "--no-color",
+            "--report=json",
+            f"--report-json-path={report}",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_LIMIT_S,
+        cwd=report.parent,
+        env=os.environ | {"MENURA_KEY": tones.key},
+    )
+    assert report.is_file(), done.stdout[-3000:] + done.stderr[-3000:]
+    print(done.stdout)  # noqa: T201 - shown where a test fails
+    result: dict[str, Any] = json.loads(report.read_text())
+    return result
+
+
+def test_no_request_brings_the_server_to_a_failure(found: dict[str, Any]) -> None:
+    assert found["failures"] == []
+    assert found["errors"] == []
+    assert found["complete"] is True
+
+
+def test_every_operation_was_asked(found: dict[str, Any]) -> None:
+    operations = found["operations"]
+    assert operations["tested"] == operations["total"] >= len(REACHED)
+    assert found["test_cases"]["generated"] > 500
+
+
+@pytest.mark.parametrize("operation", REACHED)
+def test_what_can_be_answered_was_answered(operation: str, found: dict[str, Any]) -> None:
+    rates = found["valid_rates"][operation].values()
+    assert sum(rate["accepted"] for rate in rates) > 0
+
+
+def test_the_models_process_has_lived_through_it(found: dict[str, Any], tones: Told) -> None:
+    with tones.client() as client:
+        metrics = client.get("/metrics").text
+    restarts = [line for line in metrics.splitlines() if line.startswith("menura_model_restarts")]
+    assert restarts
+    assert all(float(line.rpartition(" ")[2]) == 0 for line in restarts)
