@@ -12,6 +12,6 @@ LANGUAGES = {
 
 
 def name_of(given: str) -> str:
-    """The language's name for `de`, `de-AT` or `german`, in small letters; else what was given."""
+    """The name for `de`, `de-AT`, `de_AT` or `german`, in small letters; else what was given."""
     word = given.casefold()
-    return LANGUAGES.get(word.split("-")[0], word)
+    return LANGUAGES.get(word.replace("_", "-").split("-")[0], word)

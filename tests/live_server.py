@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.requests import HTTPConnection
 from starlette.routing import WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -17,7 +18,7 @@ from menura.server.keys import KeyStore
 from menura.server.metrics import Metrics
 from menura.server.names import Names
 from menura.server.request_log import RequestNotes
-from menura.server.routes import ALL_SCOPES, Caller, ServerParts
+from menura.server.routes import ALL_SCOPES, Caller, ServerParts, caller_of
 from menura.server.server_settings import ServerSettings
 from menura.server.websocket_wire import UVICORN_OPTIONS, StreamWire
 from tests.spoken_orders import SpokenOrders
@@ -46,6 +47,7 @@ def stream_app(parts: ServerParts, owner: str = "me") -> ASGIApp:
     """An application that only has /v1/stream, for callers that were let in."""
     inner = Starlette(routes=[WebSocketRoute("/v1/stream", websocket.stream)])
     inner.state.parts = parts
+    inner.state.credentials = _LetIn()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         notes = RequestNotes("the-id", "WS", "/v1/stream")
@@ -53,6 +55,13 @@ def stream_app(parts: ServerParts, owner: str = "me") -> ASGIApp:
         await inner(scope, receive, send)
 
     return app
+
+
+class _LetIn:
+    """Credentials for callers that were let in."""
+
+    def caller(self, connection: HTTPConnection) -> Caller:
+        return caller_of(connection)
 
 
 def free_socket() -> socket.socket:

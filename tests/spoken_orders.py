@@ -13,12 +13,19 @@ from types import MappingProxyType
 import numpy as np
 
 from menura.engines.contract import Capability, PresetVoice
-from menura.errors import MenuraError, ModelNotFoundError, NumericsError, WorkerDiedError
+from menura.errors import (
+    MenuraError,
+    ModelNotFoundError,
+    NothingToSpeakError,
+    NumericsError,
+    WorkerDiedError,
+)
 from menura.server.clock import LoopClock
 from menura.server.model_facts import ModelFacts
 from menura.server.performance import Begun, Chunk, Order, Performance
 from menura.server.pool_limits import ReaderLimits
 from menura.speech import FinishReason, SegmentReport
+from menura.text.scripts import speakable
 
 RATE_HZ = 8_000
 WORD_SAMPLES = 800
@@ -61,6 +68,7 @@ class Reins:
         self._held.set()
         self._endless: asyncio.Task[None] | None = None
         self.performance: Performance | None = None
+        self.are_wanted = False
 
     def say(self, text: str) -> None:
         self._text += text
@@ -76,6 +84,8 @@ class Reins:
     def end_words(self) -> None:
         self.flush()
         assert self.performance is not None
+        if not speakable(self._text):
+            self.performance.fail(NothingToSpeakError("there is nothing to speak.", param="text"))
         if Word.STAY not in self._text and Word.ENDLESS not in self._text:
             self.performance.end(FinishReason.STOP, self.performance.begun.applied)
 

@@ -17,6 +17,7 @@ from menura.audio.pcm import FloatArray
 from tests.tone.engine import FRAME, RATE_HZ, tone_hz
 
 SPEECH = "/v1/audio/speech"
+FORMATS = ("wav", "mp3", "opus", "pcm", "flac", "aac")
 PCM_HZ = 24_000
 N_FRAMES = 5
 _WORD_S = N_FRAMES * FRAME / RATE_HZ
@@ -41,7 +42,7 @@ def asking(number: int) -> Asking:
     n_words = (3, 1, 8, 20)[number % 4]
     words = tuple(f"tag{number}x{place}" for place in range(n_words))
     text = " ".join(words)
-    name = ("wav", "mp3", "opus", "pcm", "flac", "aac")[number % 6]
+    name = FORMATS[number % len(FORMATS)]
     options = {"frames_per_word": N_FRAMES}
     body: dict[str, object] = {"input": text, "response_format": name, "options": options}
     match number % 5:

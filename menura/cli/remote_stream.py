@@ -129,5 +129,6 @@ def error_in(body: Event) -> MenuraError:
     classes = {each.code: each for each in MenuraError.__subclasses__()}
     kind = classes.get(str(words.get("code")), MenuraError)
     param = words.get("param")
-    named = None if param is None else _OUR_NAMES.get(str(param), str(param))
+    theirs = str(param).removeprefix("options.")
+    named = None if param is None else _OUR_NAMES.get(theirs, theirs)
     return kind(str(words.get("message", "the server gave no reason.")), param=named)

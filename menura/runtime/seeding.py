@@ -20,8 +20,8 @@ def derive(seed: int, segment: int, attempt: int) -> int:
 
 
 def fresh_seed() -> int:
-    """A seed drawn by the operating system, from 0 to 2^63 - 1."""
-    return secrets.randbelow(MAX_SEED + 1)
+    """A seed drawn by the operating system, below 2^53: every reader of JSON keeps it whole."""
+    return secrets.randbelow(2**53)
 
 
 class SeedNoise:

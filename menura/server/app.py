@@ -43,7 +43,6 @@ _SECURITY: list[dict[str, list[str]]] = [{"bearer": []}, {"xi-api-key": []}, {"c
 _SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "xi-api-key": {"type": "apiKey", "in": "header", "name": "xi-api-key"},
-    "cookie": {"type": "apiKey", "in": "cookie", "name": "menura_session"},
 }
 
 
@@ -86,7 +85,7 @@ def create_app(parts: ServerParts, rows: tuple[Route, ...] = ROUTES) -> FastAPI:
         route.app = RowGuard(route.app, row, credentials, parts.limits, readiness)
     error_answers.install(app, credentials)
     app.add_middleware(Gate, limits=parts.limits, metrics=parts.metrics)
-    _describe_keys(app)
+    _describe_keys(app, credentials.cookie)
     return app
 
 
@@ -114,23 +113,29 @@ def _add(app: FastAPI, row: Route) -> None:
 
 
 def _good_answer(row: Route) -> dict[str, Any]:
-    return {"content": {name: {"schema": _schema(name)} for name in row.media_types}}
+    return {"content": {name: _content(name) for name in row.media_types}}
 
 
-def _schema(media_type: str) -> dict[str, str]:
-    if media_type == JSON:
-        return {"type": "object"}
+def _content(media_type: str) -> dict[str, Any]:
     text = {"type": "string"}
-    return text if media_type.startswith("text/") else {**text, "format": "binary"}
+    if media_type == JSON:
+        return {"schema": {"type": "object"}}
+    if media_type == "text/event-stream":  # each of its events, as OpenAPI 3.2 has it
+        return {
+            "itemSchema": {"type": "object", "required": ["data"], "properties": {"data": text}}
+        }
+    is_text = media_type.startswith("text/")
+    return {"schema": text if is_text else {**text, "format": "binary"}}
 
 
-def _describe_keys(app: FastAPI) -> None:
+def _describe_keys(app: FastAPI, cookie: str) -> None:
     """Nothing, after the application's OpenAPI document says how a key is given."""
     written = app.openapi
+    schemes = {**_SCHEMES, "cookie": {"type": "apiKey", "in": "cookie", "name": cookie}}
 
     def openapi() -> dict[str, Any]:
         document = written()
-        document.setdefault("components", {})["securitySchemes"] = _SCHEMES
+        document.setdefault("components", {})["securitySchemes"] = schemes
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to add to it

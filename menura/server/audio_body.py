@@ -18,7 +18,7 @@ import base64
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from starlette.requests import HTTPConnection
@@ -28,6 +28,7 @@ from starlette.types import Message, Receive, Scope, Send
 from menura.errors import MenuraError, NoAudioError
 from menura.saving import tags_of
 from menura.server.encoding import FLOATS, AudioWish, SpeechEncoder
+from menura.server.field_names import OF_SPEECH, FieldNames, named_as
 from menura.server.hang_up import HungUpError, while_connected
 from menura.server.outcome import in_a_header, outcome, usage, without_effect
 from menura.server.performance import Chunk, Order, Performance
@@ -52,7 +53,7 @@ class Speaker(Protocol):
 class Speaking:
     """What one answer is to be: the order, the bytes, and the fields that had no effect.
 
-    `text_field` is what the client calls the text.
+    `names` is what the client calls the fields.
     """
 
     order: Order
@@ -60,16 +61,12 @@ class Speaking:
     as_events: bool = False
     ignored: tuple[str, ...] = ()
     mark: bool = True
-    text_field: str = "input"
+    names: FieldNames = field(default_factory=lambda: OF_SPEECH)
 
     @property
     def n_characters(self) -> int:
         """The code points of the text and the instructions: what goes into the model."""
         return len(self.order.request.text) + len(self.order.request.instruct or "")
-
-    def field_of(self, param: str | None) -> str | None:
-        """What the client calls a parameter of `SpeechRequest`."""
-        return {"text": self.text_field, "instruct": "instructions"}.get(param or "", param)
 
 
 class SpeechAnswer(Response):
@@ -94,19 +91,21 @@ class SpeechAnswer(Response):
                 await self._answer(outlet)
         except HungUpError:
             notes.finish = notes.finish or FinishReason.CANCELLED  # it may have had all of it
-        except MenuraError as error:
-            error.param = self._speaking.field_of(error.param)
+        except MenuraError:
             notes.finish = FinishReason.ERROR
             raise
 
     async def _answer(self, outlet: "_Outlet") -> None:
-        async with await self._speaker.speak(self._speaking.order) as performance:
+        with named_as(self._speaking.names):
+            performance = await self._speaker.speak(self._speaking.order)
+        async with performance:
             begun = performance.begun
             tags = tags_of(begun.applied, mark=self._speaking.mark)
             encoder = SpeechEncoder(self._speaking.audio, begun.sample_rate_hz, tags)
             outlet.attach(performance, encoder)
             try:
-                await _speak(performance, encoder, outlet)
+                with named_as(self._speaking.names):
+                    await _speak(performance, encoder, outlet)
             except MenuraError as error:
                 await outlet.fail(error)
                 raise
@@ -122,7 +121,8 @@ async def _speak(performance: Performance, encoder: SpeechEncoder, outlet: "_Out
     async for event in performance:
         if isinstance(event, Chunk):
             outlet.hear(len(event.samples))
-            await outlet.give(await encoder.write(event.samples))
+            for piece in encoder.pieces(event.samples):
+                await outlet.give(await encoder.write(piece))
     if performance.finish not in (FinishReason.STOP, FinishReason.LENGTH):
         raise MenuraError(f"the speech ended before its end: {performance.finish}.")
     if not outlet.n_samples:
@@ -274,7 +274,6 @@ class _EventOutlet(_Outlet):
         """Send the error as the last event, if the answer has begun."""
         if self.has_begun:
             problem = problem_of(error, self._speaking.order.request_id)
-            problem.param = self._speaking.field_of(problem.param)
             await self._event({"type": "error", **problem.body.model_dump()})
 
     async def _event(self, event: Mapping[str, object]) -> None:

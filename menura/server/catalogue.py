@@ -12,6 +12,7 @@ from menura.errors import MenuraError
 from menura.languages import LANGUAGES
 from menura.server.model_facts import ModelFacts
 from menura.server.names import ServedVoice
+from menura.server.option_rules import offered
 from menura.server.routes import NO_BODY, Route, Scope, ServerParts, parts_of
 
 _OWNER = "menura"
@@ -75,7 +76,7 @@ class VoiceEntry(BaseModel):
     object: str = "audio.voice"
     name: str
     model: str
-    language: str | None = Field(description="The first of the languages; null: any.")
+    language: str | None = Field(description="The voice's own language; null: any.")
     languages: tuple[str, ...]
     description: str
     category: str = Field(description="`premade`, or `cloned` for a voice that was added.")
@@ -160,23 +161,27 @@ def _model_entry(name: str, facts: ModelFacts | None, parts: ServerParts) -> Mod
             speaks_without_voice=facts.speaks_without_voice,
             licence=facts.licence,
             output_licence=facts.output_licence,
-            options=tuple(OptionEntry.model_validate(option) for option in facts.options),
+            options=tuple(
+                OptionEntry.model_validate(option) for option in offered(facts, parts.limits)
+            ),
         ),
     )
 
 
 def _voice_entry(voice: ServedVoice, model: str, voice_id: str) -> VoiceEntry:
     codes = tuple(_CODES.get(language, language) for language in voice.languages)
+    # A saved voice speaks whatever its model does: none of many languages is its own.
+    own = None if not codes or (voice.is_file and len(codes) > 1) else codes[0]
     return VoiceEntry(
         id=voice_id,
         voice_id=voice_id,
         name=voice.name if voice_id == voice.name else f"{voice.name} ({model})",
         model=model,
-        language=codes[0] if codes else None,
+        language=own,
         languages=codes,
         description=voice.description,
         category="cloned" if voice.is_file else "premade",
-        labels={"model": model, **({"language": codes[0]} if codes else {})},
+        labels={"model": model, **({"language": own} if own else {})},
     )
 
 

@@ -133,8 +133,8 @@ def _serve(load: Load, line: Line) -> int:
     line.tell(Ready(facts_of(tts.spec), tts.loop.applied))
     line.beat()
     for event in Desk(tts, line).run():
-        if isinstance(event, Ended) and event.error is not None and event.error.__cause__:
-            _log_cause(event.error.__cause__)
+        if isinstance(event, Ended) and event.error is not None:
+            _log_fault(event.error)
         line.tell(event)
     return 0
 
@@ -184,6 +184,12 @@ def _log_failure(kind: type[BaseException], error: BaseException, trace: object)
     """Write where the process failed; the message could hold a request's text."""
     del kind, trace
     _log_cause(error)
+
+
+def _log_fault(error: MenuraError) -> None:
+    """Write what is behind an error to the log, if it is not the request's own mistake."""
+    if error.http_status >= 500 and error.__cause__ is not None:
+        _log_cause(error.__cause__)
 
 
 def _log_cause(error: BaseException) -> None:

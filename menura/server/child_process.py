@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from menura.errors import WorkerDiedError
+from menura.errors import MenuraError, WorkerDiedError
 from menura.server import messages
 from menura.server.clock import Clock
 from menura.server.frames import FrameError
@@ -28,8 +28,8 @@ async def first_answer(
 ) -> Ready:
     """What the process says when it has loaded or described its model.
 
-    Raises: the error that the model could not be loaded with; WorkerDiedError: it said nothing, or
-        what nobody understands.
+    Raises: the error that the model could not be loaded with, a server's error in any case;
+        WorkerDiedError: it said nothing, or what nobody understands.
     """
     assert child.stdin is not None
     assert child.stdout is not None
@@ -43,12 +43,17 @@ async def first_answer(
     finally:
         timer.cancel()
     if isinstance(answer, Failed):
-        raise answer.error
+        raise _ours(answer.error)
     if not isinstance(answer, Ready):
         late = clock.now() >= give_up_at
         why = f"took over {load_s:g} s and was ended" if late else "ended"
         raise WorkerDiedError(f"the model's process {why} while it loaded the model.")
     return answer
+
+
+def _ours(error: MenuraError) -> MenuraError:
+    """The error of loading a model, which no request can help: a wrong device, files that left."""
+    return error if error.http_status >= 500 else MenuraError(error.message)
 
 
 async def launched(program: Sequence[str]) -> asyncio.subprocess.Process:

@@ -21,7 +21,6 @@ from menura.server.wrong_keys import WrongKeys, network_of
 if TYPE_CHECKING:
     from menura.server.guards import Origin
 
-COOKIE = "menura_session"
 SESSION_S = 30 * 24 * 3600
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
 _STRANGERS = frozenset({Scope.SPEAK, Scope.VOICES})
@@ -42,6 +41,7 @@ class Credentials:
         # Without keys, whoever reaches a loopback address owns this machine; others may speak.
         self._free_scopes = ALL_SCOPES if limits.is_loopback else _STRANGERS
         self._metrics = metrics
+        self.cookie = f"menura_session_{limits.port}"  # servers beside this one have their own
         self._clock = clock
         self._wrong_keys = WrongKeys()
 
@@ -80,7 +80,7 @@ class Credentials:
 
     def _signed_in(self, connection: HTTPConnection) -> KeyRecord | None:
         """The record behind a cookie that this server made, and that one of its own pages sent."""
-        words, _, signature = connection.cookies.get(COOKIE, "").rpartition(".")
+        words, _, signature = connection.cookies.get(self.cookie, "").rpartition(".")
         key_id, _, until = words.partition(".")
         origin: Origin = connection.scope["state"]["origin"]
         is_reading = connection.scope.get("method") in _SAFE_METHODS and not origin.allowed_site

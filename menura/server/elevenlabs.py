@@ -8,11 +8,13 @@ import re
 from typing import Annotated
 
 from fastapi import Query, Request
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import Field, StrictInt, StrictStr
 from starlette.responses import Response
 
 from menura.errors import InvalidValueError
 from menura.server.encoding import AudioWish
+from menura.server.field_names import OF_TEXT_TO_SPEECH
+from menura.server.json_body import OpenBody
 from menura.server.routes import TEXT_JSON, Route, Scope
 from menura.server.speech import MEDIA_TYPES, SpeechBody, answer_to
 from menura.speech import FASTEST, SLOWEST
@@ -23,18 +25,14 @@ _RATES_HZ = (8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
 _AT_ANY_RATE = ("pcm", "wav")  # the others keep the model's rate, which their decoders read
 
 
-class VoiceSettings(BaseModel):
+class VoiceSettings(OpenBody):
     """What ElevenLabs lets a client change of a voice; only the pace has a meaning here."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
 
     speed: Annotated[float, Field(strict=True, ge=SLOWEST, le=FASTEST)] = 1.0
 
 
-class TextToSpeechBody(BaseModel):
+class TextToSpeechBody(OpenBody):
     """A text, and how to speak it, in ElevenLabs' words."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
 
     text: StrictStr = Field(description="The text; its length is limited by the settings.")
     model_id: StrictStr | None = Field(default=None, description="A model or an alias.")
@@ -91,7 +89,10 @@ async def _answer(
     request: Request, voice_id: str, body: TextToSpeechBody, wish: AudioWish
 ) -> Response:
     speech = body.as_speech(voice_id, stream=not wish.whole)
-    return await answer_to(request, speech, wish, without_effect=body.ignored, text_field="text")
+    # Its rate and bit rate are not followed by the formats whose decoders know the model's rate.
+    is_partly = wish.rate_hz is None and "output_format" in request.query_params
+    without = (*body.ignored, *(("output_format",) if is_partly else ()))
+    return await answer_to(request, speech, wish, without_effect=without, names=OF_TEXT_TO_SPEECH)
 
 
 def wish_of(output_format: str, *, whole: bool) -> AudioWish:

@@ -7,7 +7,7 @@ which may have to load FFmpeg) runs in a thread, and the next step waits for it.
 
 import asyncio
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -27,6 +27,9 @@ PCM_RATE_HZ = 24_000
 
 # Half a second of audio is encoded in 10 ms at most; a hop to a thread costs a tenth of one.
 _AT_ONCE_S = 0.5
+# These take 5 to 10 ms for a second of audio, and some models give ten seconds at once.
+_SLOW_FORMATS = frozenset({"mp3", "opus", "aac"})
+_BEGINNING_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,19 @@ class SpeechEncoder:
     def __init__(self, wish: AudioWish, model_rate_hz: int, tags: Tags = NO_TAGS) -> None:
         self.rate_hz = wish.rate_for(model_rate_hz)
         self._n_at_once = round(_AT_ONCE_S * model_rate_hz)
+        has_beginning = wish.format in _SLOW_FORMATS and not wish.whole
+        self._n_beginning = round(_BEGINNING_S * model_rate_hz) if has_beginning else 0
         self._line = _Line(wish, model_rate_hz, self.rate_hz, tags)
         self._work: asyncio.Task[bytes] | None = None
+
+    def pieces(self, samples: FloatArray) -> Iterator[FloatArray]:
+        """The samples [n] as they are best written, one after another.
+
+        The speech's beginning is apart from the rest: it is heard while that is encoded.
+        """
+        yield samples[: self._n_beginning]
+        yield samples[self._n_beginning :]
+        self._n_beginning = 0
 
     async def write(self, samples: FloatArray) -> bytes:
         """The bytes that are certain after these samples [n] at the model's rate; maybe none.

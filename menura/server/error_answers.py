@@ -61,7 +61,7 @@ def _methods_of(connection: HTTPConnection) -> str:
     """All methods of a path; its rows are several, and the framework knows only the first."""
     routes = [route for route in connection.app.routes if isinstance(route, APIRoute)]
     matching = (r for r in routes if r.matches(connection.scope)[0] is not Match.NONE)
-    methods = {method for route in matching for method in route.methods}
+    methods = {method for route in matching for method in route.methods or ()}
     return ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))
 
 

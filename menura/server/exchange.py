@@ -16,13 +16,14 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from menura.server.guards import Origin
+from menura.server.keys import PREFIX
 from menura.server.problems import Problem
 from menura.server.request_log import RequestNotes
 from menura.server.row_guard import has_body
 
 _LINGER_BYTES = 16 * 1024 * 1024
 _LINGER_S = 2.0
-_GIVEN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_GIVEN_ID = re.compile(rf"(?!.*{PREFIX})[A-Za-z0-9_-]{{1,64}}")  # a key is no id
 _UNSENDABLE = re.compile(rb"[\x00\n\v\f\r]|\A\s|\s\Z")  # as h11 has it
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _STARTS = ("http.response.start", "websocket.http.response.start", "websocket.accept")

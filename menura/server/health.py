@@ -32,6 +32,9 @@ async def ready(request: Request) -> State:
     state = states.get(parts.names.default, "ready")
     if state in _NOT_YET:
         raise Problem(503, str(state), f"The default model is {state}.", retry_after_s=1)
+    if parts.pool.fault(parts.names.default) is not None:
+        words = "The default model cannot be used; the server's log says why."
+        raise Problem(503, "failing", words, retry_after_s=60)
     return State(status="ready")
 
 

@@ -6,13 +6,38 @@ than 32, bytes that are not UTF-8.
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from pydantic import BaseModel, ConfigDict, model_validator
 from starlette.requests import Request
 
 from menura.server.problems import Problem
 
 MAX_DEPTH = 32
+
+
+def _with_null(schema: dict[str, Any]) -> None:
+    """Nothing; the schema says of each field that need not be given that it may be null."""
+    for name, field in schema["properties"].items():
+        if name not in schema.get("required", ()) and {"type": "null"} not in field.get(
+            "anyOf", ()
+        ):
+            outer = {key: field.pop(key) for key in ("description", "default") if key in field}
+            schema["properties"][name] = {"anyOf": [field, {"type": "null"}], **outer}
+
+
+class OpenBody(BaseModel):
+    """A body as clients send them: unknown fields are kept, and null is as good as not given."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, json_schema_extra=_with_null)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, given: object) -> object:
+        if not isinstance(given, Mapping):
+            return given
+        return {name: value for name, value in given.items() if value is not None}
 
 
 class StrictRequest(Request):

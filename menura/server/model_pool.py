@@ -5,10 +5,11 @@ another one needs its place. What speaks or is waited for is never unloaded.
 """
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from menura import api
 from menura.catalogue import BUILTIN, lookup
@@ -24,6 +25,7 @@ from menura.server.names import Names
 from menura.server.performance import Order, Performance
 from menura.server.pool_limits import PoolLimits
 
+_log = logging.getLogger(__name__)
 _KEEP_ERROR_S = 60.0  # how long a model that could not be described is not asked again
 
 
@@ -130,18 +132,28 @@ class ModelPool:
         return performance
 
     async def describe(self, model: str) -> ModelFacts:
-        """What a model is and can do, without loading it. Raises: as `menura.describe`."""
+        """What a model is and can do, by the name that it is served as, without loading it.
+
+        Raises: as `menura.describe`.
+        """
         stage = self._stages.get(model)
         known = self._known(model)
         if known is None and stage is not None:
             await stage.settled()  # what is being loaded need not be looked at too
         if stage is not None and stage.facts is not None:
-            return stage.facts
+            return replace(stage.facts, model=model)
         if known is None:
             known = await asyncio.shield(self._describe_task(model))
         if isinstance(known.outcome, MenuraError):
             raise copy(known.outcome)  # a raised one would grow by a traceback each time
-        return known.outcome
+        return replace(known.outcome, model=model)
+
+    def fault(self, model: str) -> MenuraError | None:
+        """Why a model cannot be used, as far as that is known; now and then it is looked at."""
+        if self._is_open and self._known(model) is None:
+            self._describe_task(model)
+        known = self._described.get(model)
+        return known.outcome if known and isinstance(known.outcome, MenuraError) else None
 
     def loaded(self) -> list[LoadedModel]:
         """The models that were used since the start, in that order."""
@@ -235,6 +247,7 @@ class ModelPool:
             async with self._one_at_a_time:
                 outcome = await self._look_at(model)
         except MenuraError as error:
+            _log.error("the model %r cannot be used: %s", model, error.message)
             outcome, until = error, self._clock.now() + _KEEP_ERROR_S
         self._described[model] = _Described(outcome, generation, until)
         return self._described[model]

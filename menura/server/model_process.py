@@ -8,7 +8,7 @@ and was killed), all its orders are told at once, and `ended` is set.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -36,6 +36,7 @@ class _Asked:
     performance: Performance
     since: float
     is_cancelled: bool = False
+    is_held: bool = False
 
 
 class ModelProcess:
@@ -47,9 +48,11 @@ class ModelProcess:
         ready: Ready,
         limits: PoolLimits,
         clock: Clock,
-        on_free: Callable[[float], None],
+        on_free: Callable[[float | None], None],
     ) -> None:
-        """`on_free` is called with the time in seconds that an order took, when it has ended."""
+        """`on_free` is called with the time in seconds that an order took, when it has ended, and
+        with None when one is held: there may be room for others.
+        """
         assert child.stdin is not None
         assert child.stdout is not None
         self.facts = ready.facts
@@ -77,7 +80,7 @@ class ModelProcess:
         load: Load,
         limits: PoolLimits,
         clock: Clock,
-        on_free: Callable[[float], None],
+        on_free: Callable[[float | None], None],
         program: Sequence[str] = PROGRAM,
     ) -> "ModelProcess":
         """The process, when its model is loaded. Raises: as `first_answer`."""
@@ -100,10 +103,15 @@ class ModelProcess:
         rows = self.facts.max_rows
         return (rows if self._limits.rows is None else min(rows, self._limits.rows)) + 1
 
-    @property
-    def has_room(self) -> bool:
-        """Whether it can take another order."""
-        return self.is_running and len(self._asked) < self.capacity
+    def has_room(self, *, words: bool) -> bool:
+        """Whether it can take another order, with words that come later or without.
+
+        One that is parked, since its words come later or its reader is slow, takes nobody's place.
+        """
+        alike = [each for each in self._asked.values() if each.performance.order.words is words]
+        n_parked = sum(words or each.is_held for each in alike)
+        has_place = len(alike) - n_parked < self.capacity
+        return self.is_running and has_place and n_parked < self._limits.parked
 
     @property
     def is_running(self) -> bool:
@@ -132,9 +140,21 @@ class ModelProcess:
         """Tell the process something about an order that it has; else nothing happens."""
         if isinstance(message, Load | Close) or message.key not in self._asked:
             return
-        if isinstance(message, errands.Cancel):
-            self._asked[message.key].is_cancelled = True
+        asked = self._asked[message.key]
         self._send(message)
+        match message:
+            case errands.Cancel():
+                asked.is_cancelled = True
+            case errands.GoOn():
+                asked.is_held = False
+            case errands.Hold():
+                asked.is_held = True
+                self._on_free(None)
+
+    @property
+    def lacks_rows(self) -> bool:
+        """Whether somebody may wait for a row that an order without further words keeps."""
+        return self.facts.streams_text and len(self._asked) > self.facts.max_rows
 
     async def drained(self) -> None:
         """Nothing, when the process has taken most of what it was told, or has ended."""
@@ -203,9 +223,10 @@ class ModelProcess:
                 self.rss_bytes = rss_bytes
             case errands.Begun(key, applied, rate_hz, seed):
                 performance = self._performance(key)
-                voice = applied.get("voice")
+                used = _as_named(applied, performance.order)
+                voice = used.get("voice")
                 label = voice if isinstance(voice, str) else None
-                performance.begin(Begun(performance.order.model, label, applied, rate_hz, seed))
+                performance.begin(Begun(performance.order.model, label, used, rate_hz, seed))
             case errands.Heard(key, chunk):
                 performance = self._performance(key)
                 if not performance.has_begun:
@@ -218,7 +239,10 @@ class ModelProcess:
                 asked = self._asked.pop(key)
                 if finish is FinishReason.CANCELLED and not asked.is_cancelled:
                     error = died()  # nobody here wanted that: for its reader it is a failure
-                performance.end(finish, applied, error)
+                elif error is not None:  # requests know the model by the server's name for it
+                    ours = repr(performance.order.model)
+                    error.message = error.message.replace(repr(self.facts.model), ours)
+                performance.end(finish, _as_named(applied, performance.order), error)
                 self._on_free(self._clock.now() - asked.since)
             case _:
                 raise FrameError(f"a {type(message).__name__} came while it runs")
@@ -257,10 +281,16 @@ class ModelProcess:
         kill(self._child)
 
 
+def _as_named(applied: Mapping[str, object], order: Order) -> Mapping[str, object]:
+    """What was used, with a saved voice by its name here; its file may say another."""
+    is_saved = order.voice_label is not None and "voice" in applied
+    return {**applied, "voice": order.voice_label} if is_saved else applied
+
+
 def died() -> MenuraError:
     """The error of an order whose process has ended."""
     return WorkerDiedError(
-        "the model's process ended before the request did; it is started again: ask once more.",
+        "the model's process ended before the request did: ask once more.",
         retry_after_s=1.0,
     )
 
@@ -271,6 +301,10 @@ class _Reins:
     def __init__(self, process: ModelProcess, key: int) -> None:
         self._process = process
         self._key = key
+
+    @property
+    def are_wanted(self) -> bool:
+        return self._process.lacks_rows
 
     def say(self, text: str) -> None:
         self._process.tell(errands.Say(self._key, text))

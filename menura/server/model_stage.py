@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CRASHES = 3  # so many within the window, and the model is failing
 CRASH_WINDOW_S = 60.0
 PAUSE_S = 1.0  # before the second new start within the window
-FAILING_S = 30.0
+FAILING_S = 10.0
 REFUSAL_S = 5.0  # how long an error of loading stands
 
 _log = logging.getLogger(__name__)
@@ -90,7 +90,8 @@ class ModelStage:
         self._clock = clock
         self._make_room = make_room
         self._program = program
-        self._queue: FairQueue[_Ticket] = FairQueue()
+        # Orders whose words come later wait apart: they need no place beside the others.
+        self._queues: dict[bool, FairQueue[_Ticket]] = {False: FairQueue(), True: FairQueue()}
         self._times = WaitingTimes()
         self._crashes: deque[float] = deque(maxlen=CRASHES)
         self._refusal: _Refusal | None = None
@@ -114,7 +115,7 @@ class ModelStage:
     @property
     def n_waiting(self) -> int:
         """The orders that wait here."""
-        return len(self._queue)
+        return sum(map(len, self._queues.values()))
 
     @property
     def n_orders(self) -> int:
@@ -143,12 +144,12 @@ class ModelStage:
             room for the model; WorkerDiedError: the model is failing; any error of loading it.
         """
         self._check_can_wait()
-        ticket = _Ticket(order, on_close)
-        self._queue.put(order.owner, ticket)
+        ticket, queue = _Ticket(order, on_close), self._queues[order.words]
+        queue.put(order.owner, ticket)
         self._use()
         self._admit()
-        if not ticket.turn.done() and len(self._queue) > self._limits.queue:
-            self._queue.remove(order.owner, ticket)
+        if not ticket.turn.done() and self.n_waiting > self._limits.queue:
+            queue.remove(order.owner, ticket)
             raise self._too_much(f"the {self._limits.queue} places to wait in are taken")
         self.warm_up()
         timer = self._clock.call_later(self._limits.queue_s, partial(self._give_up, ticket))
@@ -160,7 +161,7 @@ class ModelStage:
             raise
         finally:
             timer.cancel()
-            self._queue.remove(order.owner, ticket)
+            queue.remove(order.owner, ticket)
             self._rest()
 
     def warm_up(self) -> None:
@@ -176,9 +177,10 @@ class ModelStage:
 
     def turn_away(self, error: MenuraError) -> None:
         """Tell all who wait why their turn does not come."""
-        for ticket in self._queue.clear():
-            if not ticket.turn.done():
-                ticket.turn.set_exception(copy(error))
+        for queue in self._queues.values():
+            for ticket in queue.clear():
+                if not ticket.turn.done():
+                    ticket.turn.set_exception(copy(error))
 
     async def unload(self) -> None:
         """Nothing, when the model is out of memory. Orders that come meanwhile wait."""
@@ -226,18 +228,20 @@ class ModelStage:
 
     def _admit(self) -> None:
         """Give the process what it has room for, in fair turns."""
-        while self._queue and self.process is not None and self.process.has_room:
-            ticket = self._queue.take()
-            if ticket.turn.done():
-                continue  # who waited has just given up
-            try:
-                ticket.turn.set_result(self.process.perform(ticket.order, ticket.on_close))
-            except MenuraError as error:
-                ticket.turn.set_exception(error)
+        for words, queue in self._queues.items():
+            while queue and self.process is not None and self.process.has_room(words=words):
+                ticket = queue.take()
+                if ticket.turn.done():
+                    continue  # who waited has just given up
+                try:
+                    ticket.turn.set_result(self.process.perform(ticket.order, ticket.on_close))
+                except MenuraError as error:
+                    ticket.turn.set_exception(error)
 
-    def _freed(self, seconds: float) -> None:
-        """An order has ended after so many seconds: the next ones may go."""
-        self._times.add(seconds)
+    def _freed(self, seconds: float | None) -> None:
+        """An order has ended after so many seconds, or is held: the next ones may go."""
+        if seconds is not None:
+            self._times.add(seconds)
         self.last_used = self._clock.now()
         self._admit()
         self._rest()
@@ -332,5 +336,5 @@ class ModelStage:
         if not life.cancelled() and (fault := life.exception()) is not None:
             self.turn_away(MenuraError("the model's supervision failed."))
             raise fault
-        if self._queue:
+        if self.n_waiting:
             self.warm_up()

@@ -23,6 +23,7 @@ OPENAI_VOICES = (
 OPENAI_MODELS = ("tts-1", "tts-1-hd", "gpt-4o-mini-tts", "gpt-4o-mini-tts-2025-12-15")
 _OPENAI_PREFIX = "gpt-4o-mini-tts"  # with a date behind it
 FRESH_S = 10.0  # the disk is looked at again after that
+_MODEL_FILES = (".json", ".safetensors")  # every engine's models have one of these
 _SHOWN = 60  # characters of a given word in an error
 
 
@@ -210,11 +211,12 @@ class Names:
                     f"the voice {preset.name!r} is not on this machine; {preset.missing}",
                     param="voice",
                 )
-        if folded in OPENAI_VOICES and choices:
+        is_openais = folded in OPENAI_VOICES and not alias  # an alias means what it says
+        if is_openais and choices:
             return self._chosen(choices[OPENAI_VOICES.index(folded) % len(choices)])
-        if facts.speaks_without_voice and (folded in OPENAI_VOICES or not folded):
+        if facts.speaks_without_voice and (is_openais or not folded):
             return ChosenVoice(None, None, None)
-        raise _no_such_voice(given, choices, facts)
+        raise _no_such_voice(self._voice_aliases.get(folded, given), choices, facts)
 
     def split_voice(self, given: str) -> tuple[str | None, str]:
         """The model and the voice of a word like MODEL:VOICE; no model where it has none."""
@@ -276,6 +278,11 @@ def _served(name_or_folder: str) -> ServedModel:
     found = models.resolve(name_or_folder)
     if found.source is models.Source.FOLDER and found.folder is not None:
         folder = Path(name_or_folder).expanduser().resolve()
+        if not any(file.suffix in _MODEL_FILES for file in found.folder.iterdir()):
+            raise ModelNotFoundError(
+                f"{folder} holds no model: no file of it ends in {' or '.join(_MODEL_FILES)}.",
+                param="model",
+            )
         is_of_the_cache = folder.name.startswith("models--")
         name = folder.name.rpartition("--")[2] if is_of_the_cache else folder.name
         return ServedModel(name, str(folder), folder)

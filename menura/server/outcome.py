@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
+from menura.server.field_names import OF_SPEECH, field_of
 from menura.server.performance import Performance
 
 # Names longer than that are cut: proxies limit headers.
@@ -38,7 +39,7 @@ def without_effect(performance: Performance, ignored: Iterable[str]) -> list[str
     """The fields that were given and have no effect, by the names that clients know."""
     left_out = performance.begun.applied.get("ignored")
     by_model = [str(name) for name in left_out] if isinstance(left_out, Mapping) else []
-    named = ["instructions" if name == "instruct" else name for name in by_model]
+    named = [field_of(name, OF_SPEECH) for name in by_model]
     return list(dict.fromkeys([*ignored, *named]))
 
 

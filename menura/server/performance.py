@@ -3,19 +3,22 @@
 A `Performance` has two sides. The process's side (`begin`, `hear`, `report`, `end`, `fail`) never
 waits: it puts what came into a buffer. The reader's side is an async iterator over that buffer.
 Where the reader is slow, the model is told to hold further segments until half was read; a reader
-that takes nothing for too long is cut, so that no client can keep a row or fill the memory.
+that takes nothing for too long is cut, and words that stay away for long give their row back, so
+that no client can keep a row or fill the memory.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
 
 from menura.errors import DeadlineError, MenuraError
 from menura.server.clock import Clock, Timer
+from menura.server.pause_watch import PauseWatch
 from menura.server.pool_limits import ReaderLimits
 from menura.server.reins import Reins
 from menura.speech import FinishReason, FloatArray, SegmentReport, SpeechRequest
@@ -26,9 +29,9 @@ class Order:
     """What is to be spoken, by which model, and for whom.
 
     `model` is a name that `Names.model` gave. `voice_file` is a saved voice from the server's own
-    table, or None; then `request.voice` names a preset. `owner` is who asked, for fairness and
-    caps. With `words`, the text comes later, by `Performance.say`. With `stream`, audio comes as it
-    is made, else each segment whole.
+    table, which calls it `voice_label`, or None; then `request.voice` names a preset. `owner` is
+    who asked, for fairness and caps. With `words`, the text comes later, by `Performance.say`. With
+    `stream`, audio comes as it is made, else each segment whole.
     """
 
     model: str
@@ -38,6 +41,7 @@ class Order:
     stream: bool = True
     request_id: str = ""
     voice_file: Path | None = None
+    voice_label: str | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,8 @@ class Performance:
         self._is_interrupted = False
         self._away_since: float | None = clock.now()
         self._stall: Timer | None = clock.call_later(limits.stall_s, self._check_reader)
+        flush = partial(self._tell, reins.flush)
+        self._pause = PauseWatch(clock, limits.pause_s, reins, flush)
         self._deadline: Timer | None = clock.call_later(limits.request_s, self._expire)
 
     # The reader's side.
@@ -190,16 +196,20 @@ class Performance:
     async def say(self, text: str) -> None:
         """Give more words; nothing happens where the order is over."""
         self._tell(lambda: self._reins.say(text))
+        if not self.is_over and not self._is_closed:
+            self._pause.start()
         await self._words_given()
 
     async def flush(self) -> None:
         """Have the words so far spoken to their end; nothing happens where the order is over."""
         self._tell(self._reins.flush)
+        self._pause.stop()
         await self._words_given()
 
     async def end_words(self) -> None:
         """Say that no more words come; nothing happens where the order is over."""
         self._tell(self._reins.end_words)
+        self._pause.stop()
         await self._words_given()
 
     async def _words_given(self) -> None:
@@ -311,6 +321,7 @@ class Performance:
         return len(chunk.samples) / self.begun.sample_rate_hz
 
     def _stop_deadline(self) -> None:
+        self._pause.stop()
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

@@ -6,6 +6,11 @@ from typing import Protocol
 class Reins(Protocol):
     """What a performance tells the process that speaks it. Nothing here waits, but `drained`."""
 
+    @property
+    def are_wanted(self) -> bool:
+        """Whether others may wait for the row that this order has."""
+        ...
+
     def say(self, text: str) -> None:
         """Give more words."""
         ...

@@ -5,6 +5,7 @@ comma in it needs that, and one line break anywhere makes it so).
 """
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ CORS_PRESETS: Mapping[str, tuple[str, ...]] = {
 """The origins from which the browser clients people use talk to a server."""
 
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+_HOST_NAME = re.compile(r"[a-z0-9._-]+|\[?[0-9a-f]*(:[0-9a-f.]*){2,}\]?", re.IGNORECASE)
 _ANY_ADDRESS = ("0.0.0.0", "::")  # all addresses that the machine has
 
 
@@ -59,6 +61,9 @@ class ServerSettings(Options):
         None, minimum=1, maximum=256, help="Utterances spoken together; the model's own if unset."
     )
     queue: int = option(64, minimum=0, maximum=100_000, help="Requests that may wait.")
+    parked: int = option(
+        64, minimum=1, maximum=100_000, help="Requests beside, for slow readers or without words."
+    )
     per_key: int = option(8, minimum=1, maximum=10_000, help="Requests of one key at a time.")
     queue_s: float = option(60, minimum=0.1, maximum=3600, unit="seconds", help="Longest wait.")
     request_s: float = option(
@@ -74,6 +79,10 @@ class ServerSettings(Options):
     stall_s: float = option(
         60, minimum=0.1, maximum=3600, unit="seconds", help="A reader that takes nothing is cut."
     )
+    pause_s: float = option(
+        5, minimum=0.1, maximum=3600, unit="seconds",
+        help="How long words may stay away while others wait for the row.",
+    )  # fmt: skip
     load_s: float = option(600, minimum=1, maximum=3600, unit="seconds", help="Time to load.")
     hang_s: float = option(
         120, minimum=1, maximum=3600, unit="seconds", help="Silence after which a model has hung."
@@ -83,6 +92,12 @@ class ServerSettings(Options):
     )
     max_models: int = option(2, minimum=1, maximum=64, help="Models in memory at a time.")
     max_characters: int = option(4096, minimum=1, maximum=1_000_000, help="Longest input.")
+    max_option: int = option(
+        10_000, minimum=1, help="Largest number for a model's option without a bound of its own."
+    )
+    allow_control_tokens: bool = option(
+        False, help="Let clients use options that make control tokens of a text."
+    )
     body_s: float = option(
         20, minimum=0.1, maximum=600, unit="seconds", help="Time for a request to arrive."
     )
@@ -163,6 +178,13 @@ class ServerSettings(Options):
             would ask for no key.
         """
         _ = (self.voice_files, self.model_alias_map, self.voice_alias_map, self.origins)
+        for name in entries(self.host_names):
+            if not _HOST_NAME.fullmatch(name):
+                raise InvalidValueError(
+                    f"host_names has {name!r}, which is no name of a host: give names such as "
+                    "speech.example.org, without a port and without *.",
+                    param="host_names",
+                )
         self._check_addresses()
 
     def _check_addresses(self) -> None:

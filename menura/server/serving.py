@@ -104,6 +104,7 @@ class Serving:
             app.state.readiness.draining = True
             at_home = [] if home is None else [home.server.drain(limits.drain_s)]
             await asyncio.gather(parts.pool.drain(limits.drain_s), *at_home)
+            await parts.pool.close()  # what still speaks is told so, before its line is cut
 
     async def _wyoming(self, parts: ServerParts, stack: AsyncExitStack) -> "_Home | None":
         """The server for Home Assistant, where one is wanted."""
@@ -174,6 +175,7 @@ def pool_limits(limits: ServerSettings) -> PoolLimits:
         per_owner=limits.per_key,
         queue_s=limits.queue_s,
         rows=limits.rows,
+        parked=limits.parked,
         idle_s=limits.idle_s,
         max_models=limits.max_models,
         load_s=limits.load_s,
@@ -183,6 +185,7 @@ def pool_limits(limits: ServerSettings) -> PoolLimits:
             full_s=limits.full_s,
             request_s=limits.request_s,
             stall_s=limits.stall_s,
+            pause_s=limits.pause_s,
         ),
     )
 

@@ -8,9 +8,9 @@ from fastapi import Request
 from pydantic import BaseModel, StrictStr
 from starlette.responses import Response
 
-from menura.server.credentials import COOKIE, SESSION_S, Credentials
+from menura.server.credentials import SESSION_S, Credentials
 from menura.server.problems import Problem
-from menura.server.routes import NO_BODY, SMALL_JSON, Route
+from menura.server.routes import NO_BODY, SMALL_JSON, Route, parts_of
 
 
 class SignInBody(BaseModel):
@@ -20,7 +20,7 @@ class SignInBody(BaseModel):
 
 
 class Session(BaseModel):
-    """Whether a browser is signed in, with which scopes; `label` is that of a key just given."""
+    """Whether a browser is signed in, with which scopes, by the key of which label."""
 
     signed_in: bool
     scopes: tuple[str, ...]
@@ -29,9 +29,10 @@ class Session(BaseModel):
 
 async def sign_in(request: Request, body: SignInBody, response: Response) -> Session:
     """Sign in: the answer sets the cookie."""
-    record, cookie = _credentials(request).sign_in(request, body.key.strip())
+    credentials = _credentials(request)
+    record, cookie = credentials.sign_in(request, body.key.strip())
     response.set_cookie(
-        COOKIE,
+        credentials.cookie,
         cookie,
         max_age=SESSION_S,
         httponly=True,
@@ -42,9 +43,9 @@ async def sign_in(request: Request, body: SignInBody, response: Response) -> Ses
     return _session(record.scopes, label=record.label)
 
 
-async def sign_out(_request: Request, response: Response) -> Session:
+async def sign_out(request: Request, response: Response) -> Session:
     """Sign out: the answer takes the cookie away."""
-    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    response.delete_cookie(_credentials(request).cookie, httponly=True, samesite="strict")
     return _session(frozenset())
 
 
@@ -56,7 +57,8 @@ async def session(request: Request) -> Session:
         if problem.status_code != 401:
             raise
         return _session(frozenset())
-    return _session(caller.scopes)
+    record = parts_of(request).keys.by_id(caller.key_id)
+    return _session(caller.scopes, label=record.label if record else "")
 
 
 def _session(scopes: frozenset[str], label: str = "") -> Session:

@@ -9,13 +9,24 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from fastapi import Request
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt, StrictStr
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    JsonValue,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+)
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from menura.errors import InvalidValueError
+from menura.server import option_rules
 from menura.server.audio_body import Speaking, SpeechAnswer
-from menura.server.encoding import SERVED_FORMATS, AudioWish, checked_format
+from menura.server.encoding import FLOATS, SERVED_FORMATS, AudioWish, checked_format
+from menura.server.field_names import OF_SPEECH, FieldNames, field_of, named_as
+from menura.server.json_body import OpenBody
 from menura.server.model_facts import ModelFacts
 from menura.server.names import Names
 from menura.server.performance import Order
@@ -40,15 +51,23 @@ class VoiceId(BaseModel):
     id: StrictStr
 
 
-class SpeakBody(BaseModel):
-    """How to speak: all fields but the text. What else is given is reported as ignored."""
+def _voice_name(given: object) -> str:
+    """The name of a voice, however it was given. Raises: ValueError: it was not."""
+    name = given.get("id") if isinstance(given, Mapping) else given
+    if not isinstance(name, str):
+        raise ValueError('a voice is a name, or an object with one, such as {"id": "alloy"}')
+    return name
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+
+class SpeakBody(OpenBody):
+    """How to speak: all fields but the text. What else is given is reported as ignored."""
 
     model: StrictStr | None = Field(
         default=None, description="A model or an alias; the default if unset."
     )
-    voice: StrictStr | VoiceId | None = Field(
+    voice: Annotated[
+        str | None, BeforeValidator(_voice_name, json_schema_input_type=str | VoiceId)
+    ] = Field(
         default=None, description="A voice of GET /v1/audio/voices, or one of OpenAI's names."
     )
     instructions: StrictStr | None = Field(
@@ -87,11 +106,6 @@ class SpeakBody(BaseModel):
     )
 
     @property
-    def voice_name(self) -> str | None:
-        """The voice's name, however it was given."""
-        return self.voice.id if isinstance(self.voice, VoiceId) else self.voice
-
-    @property
     def wish(self) -> AudioWish:
         """The bytes asked for. Raises: InvalidValueError: there is no such format."""
         return AudioWish(checked_format(self.response_format), whole=not self.stream)
@@ -122,25 +136,26 @@ async def answer_to(
     wish: AudioWish,
     *,
     without_effect: tuple[str, ...] = (),
-    text_field: str = "input",
+    names: FieldNames = OF_SPEECH,
 ) -> SpeechAnswer:
     """The answer to a body that was read; it speaks when it is sent.
 
     A body of another shape was made into this one: `without_effect` are fields that this one does
-    not have, and `text_field` is what that one calls the text.
+    not have, and `names` is what that one calls its fields.
 
     Raises: InvalidValueError, ModelNotFoundError: something in the body is not served.
     """
     parts = parts_of(request)
-    check_length(body.input, parts.limits.max_characters, text_field)
-    order, ignored = await order_for(parts, body, body.input, asker_of(request))
+    check_length(body.input, parts.limits.max_characters, field_of("text", names))
+    with named_as(names):
+        order, ignored = await order_for(parts, body, body.input, asker_of(request))
     speaking = Speaking(
         order,
         wish,
         as_events=body.stream_format == "sse",
         ignored=(*without_effect, *ignored),
         mark=parts.mark,
-        text_field=text_field,
+        names=names,
     )
     return SpeechAnswer(parts.pool, speaking)
 
@@ -165,12 +180,14 @@ async def order_for(
 ) -> tuple[Order, tuple[str, ...]]:
     """The order for a body, and the names of its fields that have no effect.
 
-    Raises: InvalidValueError: no such voice; ModelNotFoundError: no such model.
+    Raises: InvalidValueError: no such voice; ModelNotFoundError: no such model; Problem: an option
+        that is not for clients.
     """
-    voices_model, voice = _split(parts.names, body.voice_name)
+    voices_model, voice = _split(parts.names, body.voice)
     model = _model(parts.names, body.model, voices_model)
     facts = await parts.pool.describe(model)
     chosen = parts.names.voice(voice, facts)
+    option_rules.check(body.options, facts, parts.limits)
     instruct, ignored = _instruct(body, facts)
     request = SpeechRequest(
         text,
@@ -191,6 +208,7 @@ async def order_for(
         stream=body.stream,
         request_id=asker.request_id,
         voice_file=chosen.file,
+        voice_label=None if chosen.file is None else chosen.label,
     )
     return order, (*(body.model_extra or {}), *ignored)
 
@@ -234,6 +252,6 @@ ROUTES = (
         TEXT_JSON,
         speech,
         "Speak a text",
-        media_types=(*MEDIA_TYPES, "text/event-stream"),
+        media_types=(*MEDIA_TYPES, AudioWish(FLOATS).media_type, "text/event-stream"),
     ),
 )

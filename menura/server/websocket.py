@@ -21,7 +21,8 @@ From the server, for each speech:
              (seconds of this speech's audio), seed, finish. It follows the segment's samples; a
              codec may hold the last milliseconds back until more audio comes
     flushed  end: all words up to there are spoken
-    done     finish ("stop", "length", "cancelled"), usage, and `menura` with what was really used
+    done     finish ("stop", "length", "cancelled"), usage, and `menura` with what was really used;
+             without audio before it, where the words had nothing to speak
     error    error: {message, type, param, code} as in HTTP answers; then the connection is closed
              with 1008 (the client's mistake), 1011 (ours) or 1013 (try again later)
 

@@ -9,12 +9,13 @@ from pydantic import ValidationError
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from menura.errors import InvalidValueError, MenuraError
+from menura.server.credentials import Credentials, check_scope
 from menura.server.first_error import first_error
 from menura.server.idle_limit import IdleLimit
 from menura.server.live_notes import noted
 from menura.server.live_speech import LiveSpeech
 from menura.server.problems import Problem, problem_of, problem_of_fields
-from menura.server.routes import caller_of, notes_of, parts_of, request_id_of
+from menura.server.routes import Scope, caller_of, notes_of, parts_of, request_id_of
 from menura.server.speech import Asker, SpeakBody, asker_of
 from menura.server.websocket_messages import Cancel, End, Flush, Message, Start, Text, read
 from menura.server.websocket_speech import StreamedSpeech
@@ -82,10 +83,15 @@ class Session:
         if self._speech is not None:
             raise InvalidValueError("a speech is under way: end or cancel it before a start.")
         given = {name: value for name, value in fields.items() if name not in _WITHOUT_EFFECT}
+        if given.get("response_format") is None:
+            given["response_format"] = "pcm"
         try:
-            body = SpeakBody.model_validate({"response_format": "pcm", **given})
+            body = SpeakBody.model_validate(given)
         except ValidationError as error:
             raise problem_of_fields(error.errors()) from None
+        # A key may have been removed since the connection was made.
+        credentials: Credentials = self._socket.app.state.credentials
+        check_scope(credentials.caller(self._socket), Scope.SPEAK)
         self._n_speeches += 1
         asker = asker_of(self._socket)
         asker = replace(asker, request_id=f"{asker.request_id}-{self._n_speeches}")

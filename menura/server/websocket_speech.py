@@ -5,9 +5,10 @@ from collections.abc import Mapping
 
 from starlette.websockets import WebSocket
 
-from menura.errors import NoAudioError
+from menura.errors import NoAudioError, NothingToSpeakError
 from menura.saving import tags_of
 from menura.server.encoding import SpeechEncoder
+from menura.server.field_names import OF_STREAM, named_as
 from menura.server.idle_limit import IdleLimit
 from menura.server.live_speech import LiveSpeech
 from menura.server.outcome import outcome, usage, without_effect
@@ -43,12 +44,14 @@ class StreamedSpeech:
 
     async def speak(self, parts: ServerParts, asker: Asker, notes: RequestNotes) -> None:
         """Nothing, when all of it was sent; the notes then know of it. Raises: what went wrong."""
-        order, ignored = await order_for(parts, self._body, "", asker, words=True)
+        with named_as(OF_STREAM):
+            order, ignored = await order_for(parts, self._body, "", asker, words=True)
         self._ignored += ignored
         notes.model = order.model
         try:
-            async with await parts.pool.speak(order) as performance:
-                await self._perform(performance, asker, parts, notes)
+            with named_as(OF_STREAM):
+                async with await parts.pool.speak(order) as performance:
+                    await self._perform(performance, asker, parts, notes)
         finally:
             notes.characters, notes.audio_s = self._n_characters, self._seconds
 
@@ -64,11 +67,17 @@ class StreamedSpeech:
             if not self.live.has_ended:
                 self._idle.allow(parts.limits.stream_idle_s)
             await self._send_audio(performance, encoder, notes)
+        except NothingToSpeakError:  # no fault, where words come from a model: others may follow
+            finish = FinishReason.STOP
+            self.live.cover(len(self.live.text))
+            await self.tell_flushed()
+        else:
+            assert performance.finish is not None
+            finish = performance.finish
         finally:
             encoder.discard()
-        assert performance.finish is not None
-        notes.finish = performance.finish
-        await self.tell_done(performance.finish)
+        notes.finish = finish
+        await self.tell_done(finish)
 
     async def tell_flushed(self) -> None:
         """Tell the client which of its flushes are done; nothing before the speech has started."""
@@ -103,7 +112,8 @@ class StreamedSpeech:
     ) -> None:
         async for event in performance:
             if isinstance(event, Chunk):
-                await self._send_bytes(await encoder.write(event.samples))
+                for piece in encoder.pieces(event.samples):
+                    await self._send_bytes(await encoder.write(piece))
                 self._n_samples += len(event.samples)
                 if notes.first_audio_s is None:
                     notes.first_audio_s = time.perf_counter() - notes.started

@@ -82,6 +82,8 @@ class WyomingServer:
         self._connections[task] = connection
         try:
             await connection.run()
+        except asyncio.CancelledError:
+            pass  # by `close`, and asyncio would log it as a failure (Python 3.11)
         finally:
             del self._connections[task]
 

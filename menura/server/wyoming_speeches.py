@@ -154,6 +154,7 @@ class WyomingSpeeches:
                 at_ms = n_samples * 1000 // rate_hz
                 await self._send(AudioChunk(rate_hz, 2, 1, piece.tobytes(), timestamp=at_ms))
                 n_samples += len(piece)
+                notes.bytes_out += piece.nbytes
                 performance.reader_moved()
                 self.idle.touch()
         if not n_samples:

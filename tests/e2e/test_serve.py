@@ -1,10 +1,12 @@
 """`menura serve` as a process: its start and end, its key, its state file, and `say` through it."""
 
+import json
 import signal
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 
@@ -12,6 +14,8 @@ import httpx
 import numpy as np
 import pytest
 import soundfile
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from menura.server import state_file
 from menura.server.keys import KeyStore
@@ -312,6 +316,26 @@ def test_what_does_not_end_in_time_is_cut(tmp_path: Path) -> None:
         with pytest.raises(httpx.RemoteProtocolError):
             list(pieces)
         assert told.ended() == 0
+
+
+def test_what_does_not_end_in_time_is_told_so_where_it_can_be(tmp_path: Path) -> None:
+    tone = tone_model(tmp_path / "tone")
+    with serving(tmp_path / "own", "--model", tone, "--drain-s", "0.2") as told:
+        address = told.address.replace("http", "ws") + "/v1/stream"
+        key = {"Authorization": f"Bearer {told.key}"}
+        with connect(address, additional_headers=key) as client:
+            client.send('{"type": "start"}')
+            client.send('{"type": "text", "text": "ENDLESS "}')
+            while isinstance(message := client.recv(), str):
+                pass
+            told.process.terminate()
+            with suppress(ConnectionClosed):
+                while True:
+                    message = client.recv()
+            assert json.loads(message)["error"]["code"] == "overloaded"
+            assert client.close_code == 1013
+        assert told.ended() == 0
+        assert "Traceback" not in told.log.read_text()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

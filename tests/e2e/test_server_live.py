@@ -29,6 +29,7 @@ from wyoming.tts import (
 
 from menura.audio.pcm import FloatArray
 from menura.server import wyoming
+from menura.server.routes import Scope
 from menura.server.websocket_wire import PINGS_A_SECOND
 from tests.live_server import free_socket, on_socket
 from tests.served_app import Served, served, tone_model
@@ -198,6 +199,31 @@ def test_speeches_follow_one_another_and_a_cancelled_one_frees_its_row(tmp_path:
     run(test)
 
 
+def test_silent_streams_and_slow_readers_hold_nobody_up(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with live(tone_model(tmp_path), rows=1, buffer_s=1) as at, AsyncExitStack() as stack:
+            for _ in range(4):
+                silent = await stack.enter_async_context(at.stream())
+                await tell(silent, "start")
+                await told_until(silent, "started")
+            text = " ".join(f"This is the sentence {number}." for number in range(150))
+            body = {"input": text, "response_format": "wav"}
+            slow = [at.server.begin("/v1/audio/speech", body) for _ in range(3)]
+            for wire, _ in slow:
+                wire.reads.clear()
+            async with at.stream() as client:
+                assert await spoken(client, "one")
+            async with at.server.client() as other:
+                answer = await other.post("/v1/audio/speech", json={"input": "two"})
+            assert answer.status_code == 200
+            for wire, task in slow:
+                assert not task.done()
+                wire.hang_up()
+                await task
+
+    run(test)
+
+
 def test_streams_at_the_same_time_hear_only_their_own_words(tmp_path: Path) -> None:
     async def one(at: Live, word: str) -> list[int]:
         async with at.stream() as client:
@@ -276,11 +302,33 @@ def test_a_stream_needs_a_key_its_own_host_and_no_foreign_page(tmp_path: Path) -
     run(test)
 
 
+def test_a_key_that_was_removed_begins_no_more_speeches(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with live(tone_model(tmp_path)) as at:
+            made = at.server.parts.keys.add("agent", frozenset({Scope.SPEAK}))
+            async with at.stream(made.key) as client:
+                assert await spoken(client, "one")
+                at.server.parts.keys.remove(made.record.id)
+                await tell(client, "start")
+                events, _ = await told_until(client, "error")
+                error = events[-1]["error"]
+                assert isinstance(error, dict)
+                assert error["code"] == "wrong_key"
+                await client.wait_closed()
+                assert client.close_code == 1008
+
+    run(test)
+
+
 def test_a_foreign_page_cannot_use_the_cookie_of_ours(tmp_path: Path) -> None:
     async def test() -> None:
         async with live(tone_model(tmp_path)) as at:
-            _, cookie = at.server.app.state.credentials.sign_in(_Nobody(), at.server.key)
-            address, headers = f"ws://{at.web}/v1/stream", {"Cookie": f"menura_session={cookie}"}
+            credentials = at.server.app.state.credentials
+            _, cookie = credentials.sign_in(_Nobody(), at.server.key)
+            address, headers = (
+                f"ws://{at.web}/v1/stream",
+                {"Cookie": f"{credentials.cookie}={cookie}"},
+            )
             own = {**headers, "Origin": f"http://{at.web}"}
             async with connect(address, additional_headers=own) as client:
                 assert await spoken(client, "one")

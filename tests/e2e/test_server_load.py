@@ -1,6 +1,7 @@
-"""F5 and F6: a real server under far more than it can do, and clients that leave, a thousand times.
+"""F5 and F6: a real server under far more than it can do, and a thousand clients that leave.
 
-Whatever happens, each answer has its own words, and the server holds afterwards what it held before.
+Whatever happens, each answer has its own words, and the server holds afterwards what it held
+before.
 """
 
 import asyncio
@@ -8,19 +9,22 @@ import json
 import socket
 import struct
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import numpy as np
 import pytest
 
+from menura.audio.pcm import FloatArray
+from menura.engines.echo_tts import tiny as echo_tts
+from menura.engines.qwen3_tts import tiny as qwen3_tts
 from menura.server.keys import KeyStore
 from menura.server.routes import ALL_SCOPES
 from tests.process_facts import Holdings, children, holdings, needs_proc
 from tests.serving_process import Told, serving, tone_model
-from tests.tagged_speech import SPEECH, Asking, asking
-from tests.tone.engine import FRAME, RATE_HZ, heard_hz, tone_hz
+from tests.tagged_speech import FORMATS, SPEECH, Asking, asking
 
 pytestmark = [pytest.mark.slow, needs_proc]
 
@@ -51,6 +55,27 @@ class Loaded:
     def client(self) -> httpx.Client:
         return httpx.Client(base_url=self.told.address, headers=self.headers, timeout=60)
 
+    @contextmanager
+    def asked(
+        self, body: Mapping[str, object], version: str = "HTTP/1.1", cut_at: int | None = None
+    ) -> Iterator[socket.socket]:
+        """A connection with a small window on which a speech was asked for.
+
+        `cut_at`: how many bytes of the body are sent, where it is to stay incomplete.
+        """
+        sent = json.dumps(body).encode()
+        host, port = self.told.address.removeprefix("http://").split(":")
+        head = (
+            f"POST {SPEECH} {version}\r\nHost: {host}\r\nAuthorization: Bearer {self.keys[0]}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(sent)}\r\n\r\n"
+        )
+        with socket.socket() as line:
+            line.settimeout(60)
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            line.connect((host, int(port)))
+            line.sendall(head.encode() + sent[:cut_at])
+            yield line
+
     def when_quiet(self) -> list[Holdings]:
         """What the server and its model's process hold, once nobody speaks or is connected."""
         with self.client() as client:
@@ -64,8 +89,7 @@ class Loaded:
                 break
         else:
             pytest.fail("connections stay open")
-        [child] = children(self.pid)
-        return [holdings(self.pid), holdings(child)]
+        return [holdings(pid) for pid in (self.pid, *sorted(children(self.pid)))]
 
 
 def quiet(client: httpx.Client) -> bool:
@@ -83,25 +107,31 @@ def n_connections(pid: int, address: str) -> int:
     return sum(row[1].endswith(mine) and row[3] in ("01", "08") for row in rows)
 
 
+@contextmanager
+def temporary_files_in(folder: Path) -> Iterator[None]:
+    """A block in which the processes that are started have their temporary files there."""
+    folder.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(folder))
+        yield
+
+
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
     folder = tmp_path_factory.mktemp("loaded")
     temporary = folder / "temporary"
-    temporary.mkdir()
     home = folder / "home"
     store = KeyStore(home / "config" / "keys.json")
     keys = [store.add(f"user {n}", ALL_SCOPES).key for n in range(4)]
     limits = ["--queue", str(QUEUE), "--per-key", str(PER_KEY)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TMPDIR", str(temporary))
-        model = tone_model(folder / "tone")
-        with serving(home, "--model", model, *limits) as told:
-            server = Loaded(told, keys, temporary)
-            # The model is in memory then, as are all codecs and as many threads as there may be.
-            asyncio.run(asked_at_once(server, [asking(number) for number in range(N_REQUESTS)]))
-            yield server
-            told.process.terminate()
-            assert told.ended() == 0
+    model = tone_model(folder / "tone")
+    with temporary_files_in(temporary), serving(home, "--model", model, *limits) as told:
+        server = Loaded(told, keys, temporary)
+        # The model is in memory then, as are all codecs and as many threads as there may be.
+        asyncio.run(asked_at_once(server, [asking(number) for number in range(N_REQUESTS)]))
+        yield server
+        told.process.terminate()
+        assert told.ended() == 0
 
 
 def check_base(server: Loaded, before: list[Holdings]) -> None:
@@ -161,24 +191,15 @@ def test_f6_at_twenty_times_its_capacity_everybody_is_answered_with_what_is_thei
     check_base(loaded, before)
 
 
-def left(server: Loaded, number: int) -> None:
+def leave(server: Loaded, number: int) -> None:
     """A client that asks for speech without end and goes: at once, or after some of it."""
-    name = ("wav", "mp3", "opus", "flac", "aac", "pcm")[number % 6]
-    body = {"input": "ENDLESS", "response_format": name}
+    body: dict[str, object] = {"input": "ENDLESS", "response_format": FORMATS[number % 6]}
     if number % 5 == 1:
         body["stream_format"] = "sse"
-    sent = json.dumps(body).encode()
-    host, port = server.told.address.removeprefix("http://").split(":")
-    head = (
-        f"POST {SPEECH} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {server.keys[0]}\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(sent)}\r\n\r\n"
-    )
-    n_pieces = number % 4
-    with socket.create_connection((host, int(port)), timeout=60) as line:
+    with server.asked(body, cut_at=10 if number % 4 == 3 else None) as line:
         if number % 3 == 0:  # as a killed client: the other end gets a reset
             line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        line.sendall(head.encode() + sent[: len(sent) if n_pieces < 3 else 10])
-        for _ in range(n_pieces if n_pieces < 3 else 0):
+        for _ in range(number % 4 % 3):
             assert line.recv(4096), "the answer ended by itself"
 
 
@@ -187,10 +208,10 @@ def test_f5_a_thousand_who_leave_leave_nothing_behind(loaded: Loaded) -> None:
     with loaded.client() as client:
         expected = client.post(one.path, json={**one.body, "seed": 1}).content
     for number in range(40):
-        left(loaded, number)
+        leave(loaded, number)
     before = loaded.when_quiet()
     for number in range(N_LEAVING):
-        left(loaded, number)
+        leave(loaded, number)
         if number % 100 == 0:
             with loaded.client() as client:
                 assert client.post(one.path, json={**one.body, "seed": 1}).content == expected
@@ -198,36 +219,77 @@ def test_f5_a_thousand_who_leave_leave_nothing_behind(loaded: Loaded) -> None:
 
 
 def test_f5_a_reader_who_is_slow_hears_all_of_it_and_holds_up_nobody(loaded: Loaded) -> None:
-    n_sentences, n_frames = 300, 50
-    text = " ".join(f"a{n} b{n}." for n in range(n_sentences))
-    body = json.dumps({
-        "input": text, "response_format": "f32", "options": {"frames_per_word": n_frames},
-    }).encode()  # fmt: skip
-    host, port = loaded.told.address.removeprefix("http://").split(":")
-    head = (
-        f"POST {SPEECH} HTTP/1.0\r\nHost: {host}\r\nAuthorization: Bearer {loaded.keys[0]}\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    before = loaded.when_quiet()
-    with socket.socket() as line, loaded.client() as client:
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        line.settimeout(60)
-        line.connect((host, int(port)))
-        line.sendall(head.encode() + body)
+    text = " ".join(f"a{n} b{n}." for n in range(300))
+    given = {"input": text, "response_format": "f32", "seed": 1}
+    given |= {"options": {"frames_per_word": 50}}
+    with loaded.client() as client:
+        expected = client.post(SPEECH, json=given).content
+    before, _ = loaded.when_quiet()
+    with loaded.asked(given, "HTTP/1.0") as line, loaded.client() as client:
         answer = b""
         for number in range(60):  # others are served while this one takes 1 kB between them
             answer += line.recv(1024)
             one = asking(number)
             one.check(client.post(one.path, json=one.body))
         assert not quiet(client), "the model was not held: it has spoken all of it"
-        now = holdings(loaded.pid)
-        whole_bytes = n_sentences * 2 * n_frames * FRAME * 4
-        assert now.rss_bytes - before[0].rss_bytes < whole_bytes / 2
+        assert holdings(loaded.pid).rss_bytes - before.rss_bytes < len(expected) / 2
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
         while piece := line.recv(1 << 20):
             answer += piece
-    _, _, encoded = answer.partition(b"\r\n\r\n")
-    assert answer.startswith(b"HTTP/1.1 200 "), answer[:500]
-    frames = heard_hz(np.frombuffer(encoded, "<f4"))[::n_frames]
-    assert len(encoded) == whole_bytes
-    assert frames == [tone_hz(word) for word in text.split()]
-    check_base(loaded, before)
+    head, _, encoded = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 ")
+    assert encoded == expected
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
+    """A server of the real engines with the smallest checkpoints that load."""
+    folder = tmp_path_factory.mktemp("tiny")
+    models = [
+        qwen3_tts.write(folder / "qwen", qwen3_tts.Tiny("custom_voice")),
+        qwen3_tts.write(folder / "endless", qwen3_tts.Tiny("custom_voice", endless=True)),
+        echo_tts.write(folder / "echo"),
+    ]
+    flags = [word for model in models for word in ("--model", str(model))]
+    temporary = folder / "temporary"
+    with (
+        temporary_files_in(temporary),
+        serving(folder / "home", *flags, "--max-models", "3") as told,
+    ):
+        yield Loaded(told, [told.key], temporary)
+
+
+OPTIONS: dict[str, dict[str, object]] = {"qwen": {}, "echo": {"num_steps": 2}}
+
+
+@pytest.mark.parametrize("model", OPTIONS)
+def test_f5_clients_of_real_engines_leave_nothing_behind(model: str, tiny: Loaded) -> None:
+    given: dict[str, object] = {"input": "Hello there.", "model": model, "seed": 1}
+    given |= {"response_format": "f32", "options": OPTIONS[model]}
+    with tiny.client() as client:
+        streamed = client.post(SPEECH, json=given)
+        assert streamed.status_code == 200, streamed.text
+        whole = client.post(SPEECH, json={**given, "stream": False})
+        np.testing.assert_allclose(floats(whole), floats(streamed), atol=1e-4)
+    before = tiny.when_quiet()
+    text = " ".join(f"This is the sentence number {n}." for n in range(100))
+    for number in range(40):
+        with tiny.asked({**given, "input": text}) as line:
+            for _ in range(number % 3):
+                assert line.recv(4096), "the answer ended by itself"
+    with tiny.client() as client:
+        assert client.post(SPEECH, json=given).content == streamed.content
+    check_base(tiny, before)
+
+
+def floats(answer: httpx.Response) -> FloatArray:
+    return np.frombuffer(answer.content, "<f4")
+
+
+def test_f1_a_model_that_never_ends_by_itself_is_stopped_and_says_so(tiny: Loaded) -> None:
+    given = {"input": "Hello.", "model": "endless", "response_format": "wav", "stream": False}
+    with tiny.client() as client:
+        for _ in range(3):
+            answer = client.post(SPEECH, json=given)
+            assert (answer.status_code, answer.headers["x-finish"]) == (200, "length")
+    tiny.when_quiet()

@@ -75,7 +75,7 @@ def test_what_has_no_effect_is_named(server: Running) -> None:
             answer = await spoken(client, **body)
             assert answer.headers["x-menura-ignored"] == "user, %C3%A9, instructions"
             answer = await spoken(client, input="one two", strict=False, options={"nothing": 1})
-            assert answer.headers["x-menura-ignored"] == "nothing"
+            assert answer.headers["x-menura-ignored"] == "options.nothing"
 
     server.ask(ask)
 
@@ -118,8 +118,8 @@ def test_events_end_with_what_came_of_it(server: Running) -> None:
         ({"input": "  \n"}, 400, "input", "nothing_to_speak"),
         ({"input": ""}, 400, "input", "nothing_to_speak"),
         ({"input": "x" * 4_097}, 400, "input", "invalid_value"),
-        ({"input": "one", "options": {"nothing": 1}}, 400, "nothing", "invalid_value"),
-        ({"input": "one", "options": {"loudness": 2}}, 400, "loudness", "invalid_value"),
+        ({"input": "one", "options": {"nothing": 1}}, 400, "options.nothing", "invalid_value"),
+        ({"input": "one", "options": {"loudness": 2}}, 400, "options.loudness", "invalid_value"),
         ({"input": "one", "language": "german"}, 400, "language", "unsupported"),
         ({"input": "one", "strict": True, "instructions": "x"}, 400, "instructions", "unsupported"),
         ({"input": "REFUSED"}, 400, "input", "unsupported"),
@@ -257,13 +257,16 @@ def test_elevenlabs_clients_speak_too(server: Running, path: str) -> None:
             assert ("content-length" in answer.headers) is not path.endswith("stream")
             raw = await client.post(path, json=body, params={"output_format": "pcm_16000"})
             assert raw.headers["x-sample-rate"] == "16000"
+            assert "output_format" not in raw.headers["x-menura-ignored"]
+            mp3 = await client.post(path, json=body, params={"output_format": "mp3_44100_128"})
+            assert "output_format" in mp3.headers["x-menura-ignored"]
             assert len(raw.content) == 2 * 16_000 * 4 * FRAME // RATE_HZ
             wrong = await client.post(path, json=body, params={"output_format": "ulaw_8000"})
             assert wrong.status_code == 400
             assert wrong.json()["error"]["param"] == "output_format"
             lost = await client.post("/v1/text-to-speech/nobody", json=body)
             assert lost.status_code == 400
-            assert lost.json()["error"]["param"] == "voice"
+            assert lost.json()["error"]["param"] == "voice_id"
 
     server.ask(ask)
 

@@ -34,6 +34,10 @@ def test_fresh_seeds_differ() -> None:
     assert len({fresh_seed() for _ in range(20)}) == 20
 
 
+def test_fresh_seeds_stay_whole_in_every_reader_of_json() -> None:
+    assert all(float(seed) == seed < 2**53 for seed in (fresh_seed() for _ in range(100)))
+
+
 def test_a_stream_goes_on_and_does_not_depend_on_the_other_streams() -> None:
     alone = SeedNoise(3)
     expected = [alone.draw("a", (2, 2)) for _ in range(3)]

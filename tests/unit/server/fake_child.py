@@ -1,10 +1,10 @@
 """A model's process that does on purpose what a real one does when something is wrong.
 
 It speaks the real messages. Files in the model's folder say how it loads: `rows` (how many it has),
-`gate` (a named pipe that it waits at), `fails` (the words of its error), `dies` (after how many
-starts it no longer dies while loading), `garbage` (instead of an answer), `stays` (when it is asked
-to stop). It writes a line into `starts` or `looks` each time, and what it was told into `told`.
-The words of a request say what it does with it: see `ask`.
+`gate` (a named pipe that it waits at), `fails` (the words of its error; with `WRONG` that of a
+value), `dies` (after how many starts it no longer dies while loading), `garbage` (instead of an
+answer), `stays` (when it is asked to stop). It writes a line into `starts` or `looks` each time,
+and what it was told into `told`. The words of a request say what it does with it: see `ask`.
 """
 
 import asyncio
@@ -75,7 +75,9 @@ def load(asked: Load) -> Path:
         garbage()
         sys.exit(0)
     if (folder / "fails").exists():
-        answer(Failed(ModelFilesError((folder / "fails").read_text())))
+        words = (folder / "fails").read_text()
+        kind = InvalidValueError if words.startswith("WRONG") else ModelFilesError
+        answer(Failed(kind(words, param="device")))
         sys.exit(1)
     rows = int((folder / "rows").read_text()) if (folder / "rows").exists() else 1
     answer(Ready(facts_of(ToneEngine(max_rows=rows).spec), {"device": "cpu", "precision": "fp32"}))
@@ -95,7 +97,8 @@ def ask(order: Ask) -> None:
     key, words = order.key, order.request.text.split()
     live.add(key)
     if "WRONG" in words:
-        answer(Ended(key, FinishReason.ERROR, {}, InvalidValueError("no.", param="text")))
+        wrong = InvalidValueError("'tone' cannot.", param="text")
+        answer(Ended(key, FinishReason.ERROR, {}, wrong))
         return
     if "EARLY" in words:
         chunk(key)

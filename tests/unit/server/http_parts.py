@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, StrictStr
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.testclient import TestClient
 
-from menura.errors import ModelFilesError
+from menura.errors import MenuraError, ModelFilesError
 from menura.server import docs_page, health, sign_in, web_page
 from menura.server.app import create_app
 from menura.server.keys import KeyStore
@@ -53,6 +53,10 @@ class ShownPool:
 
     def __init__(self) -> None:
         self.models: list[ShownModel] = []
+        self.faults: dict[str, MenuraError] = {}
+
+    def fault(self, model: str) -> MenuraError | None:
+        return self.faults.get(model)
 
     def loaded(self) -> list[ShownModel]:
         return self.models

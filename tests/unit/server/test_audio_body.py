@@ -40,6 +40,7 @@ class NoReins:
 
     def __init__(self) -> None:
         self.n_cancelled = 0
+        self.are_wanted = False
 
     def say(self, text: str) -> None: ...
     def flush(self) -> None: ...
@@ -320,7 +321,13 @@ def test_an_order_that_cannot_be_spoken_is_raised() -> None:
 
 @pytest.mark.parametrize(
     ("param", "field"),
-    [("text", "input"), ("instruct", "instructions"), ("seed", "seed"), (None, None)],
+    [
+        ("text", "input"),
+        ("instruct", "instructions"),
+        ("seed", "seed"),
+        ("top_k", "options.top_k"),
+        (None, None),
+    ],
 )
 def test_errors_name_the_field_as_the_client_does(param: str | None, field: str | None) -> None:
     refused = InvalidValueError("no.", param=param)

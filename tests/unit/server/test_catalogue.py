@@ -84,5 +84,9 @@ def test_one_model_is_shown_by_its_name_or_an_alias(parts: ServerParts) -> None:
 
 def test_a_saved_voice_is_listed_as_a_cloned_one(tmp_path: Path) -> None:
     parts = parts_at(tmp_path / "models", {"Me": saved_voice(tmp_path)})
-    found = {voice.id: voice.category for voice in asyncio.run(voices_of(parts)).data}
-    assert (found["Me"], found["low"]) == ("cloned", "premade")
+    found = {voice.id: voice for voice in asyncio.run(voices_of(parts)).data}
+    assert (found["Me"].category, found["low"].category) == ("cloned", "premade")
+    # It speaks all languages of its model, and none of them is its own.
+    assert (found["Me"].language, found["Me"].languages) == (None, ("en", "zh"))
+    assert found["Me"].labels == {"model": "tone"}
+    assert found["low"].language == "en"

@@ -307,19 +307,21 @@ def test_what_a_library_prints_breaks_no_frame_and_unforeseen_failures_are_logge
 ) -> None:
     with started(model, "-c", _NOISY) as found:
         assert isinstance(found.next(), Ready)
-        found.tell(ask(1, "alpha beta"), ask(2, "poison"), ask(3, "gamma"))
+        wrong = Ask(4, SpeechRequest("delta", language="german"))
+        found.tell(ask(1, "alpha beta"), ask(2, "poison"), ask(3, "gamma"), wrong)
         ends = [m for m in found.until_ended(1) if isinstance(m, Ended)]
-        while len(ends) < 3:
+        while len(ends) < 4:
             message = found.next()
             ends += [message] if isinstance(message, Ended) else []
         failed = [end for end in ends if end.finish is FinishReason.ERROR]
-        assert [end.key for end in failed] == [2]
+        assert sorted(end.key for end in failed) == [2, 4]
         found.tell(Close())
         code, log = found.end()
     assert code == 0
     assert log.count("more noise") == 3
     assert "ZeroDivisionError at " in log
     assert "poison" not in log
+    assert "UnsupportedError" not in log  # what is the request's own mistake is no failure
 
 
 def test_the_loop_says_that_it_moves_while_a_request_waits_for_words(model: str) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from starlette.requests import HTTPConnection
 
-from menura.server.credentials import COOKIE, SESSION_S, Credentials, check_scope, key_of
+from menura.server.credentials import SESSION_S, Credentials, check_scope, key_of
 from menura.server.guards import Origin
 from menura.server.keys import KeyStore, NewKey
 from menura.server.metrics import Metrics
@@ -35,7 +35,7 @@ class Door:
         return caught.value.status_code
 
     def cookie(self) -> str:
-        return f"{COOKIE}={self.credentials.sign_in(asking(), self.made.key)[1]}"
+        return f"{self.credentials.cookie}={self.credentials.sign_in(asking(), self.made.key)[1]}"
 
 
 def asking(
@@ -137,11 +137,11 @@ def test_a_cookie_ends_with_its_time_and_with_its_key(door: Door) -> None:
 
 def test_a_changed_cookie_is_none(door: Door) -> None:
     cookie = door.cookie()
-    key_id, until, signature = cookie.removeprefix(f"{COOKIE}=").split(".")
+    key_id, until, signature = cookie.removeprefix(f"{door.credentials.cookie}=").split(".")
     for forged in ("", ".", "..", "a.b.c", f"{key_id}.{int(until) + 1}.{signature}",
                    f"{key_id}.{until}.{'0' * 64}", f"{key_id}.{until}.", f"{key_id}.x.{signature}",
                    f"{key_id}.{until}.\xe9"):  # fmt: skip
-        assert door.status(asking({"cookie": f"{COOKIE}={forged}"})) == 401
+        assert door.status(asking({"cookie": f"{door.credentials.cookie}={forged}"})) == 401
 
 
 def test_the_cookie_is_not_the_key(door: Door) -> None:

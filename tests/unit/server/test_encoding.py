@@ -40,6 +40,24 @@ def test_short_and_long_pieces_give_the_same_bytes(name: str, rate_hz: int) -> N
     assert b"".join(in_pieces) == b"".join(encoded([samples], AudioWish(name), rate_hz))
 
 
+@pytest.mark.parametrize("rate_hz", [24_000, 44_100])
+@pytest.mark.parametrize("name", ["mp3", "opus", "aac"])
+def test_a_long_beginning_is_heard_before_all_of_it_is_encoded(name: str, rate_hz: int) -> None:
+    samples = tone(2 * rate_hz, rate_hz)
+    encoder = SpeechEncoder(AudioWish(name), rate_hz, TAGS)
+    pieces = [*encoder.pieces(samples), *encoder.pieces(samples)]
+    lengths = [len(piece) for piece in pieces if piece.size]
+    assert lengths == [rate_hz // 4, 2 * rate_hz - rate_hz // 4, 2 * rate_hz]
+    first, *_ = encoded(pieces, AudioWish(name), rate_hz)
+    assert first
+
+
+@pytest.mark.parametrize("wish", [AudioWish("wav"), AudioWish("mp3", whole=True)])
+def test_what_gains_nothing_by_it_is_written_at_once(wish: AudioWish) -> None:
+    pieces = list(SpeechEncoder(wish, 8_000).pieces(tone(8_000, 8_000)))
+    assert [len(piece) for piece in pieces if piece.size] == [8_000]
+
+
 @pytest.mark.parametrize("name", [name for name in SERVED_FORMATS if name != "pcm"])
 def test_a_stream_is_what_the_stream_encoder_of_files_gives(name: str) -> None:
     samples = tone(30_000, 44_100)

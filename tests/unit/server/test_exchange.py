@@ -129,6 +129,16 @@ def test_an_answer_that_had_not_begun_tells_the_problem() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(
+    ("given", "is_kept"),
+    [("id-1_A", True), ("x" * 65, False), ("a b", False), ("menura_" + "x" * 43, False),
+     ("a-menura_x", False)],
+)  # fmt: skip
+def test_a_clients_own_id_is_kept_unless_it_may_be_a_key(given: str, is_kept: bool) -> None:
+    notes = Line(x_request_id=given).exchange().notes
+    assert (notes.request_id == given) is is_kept
+
+
 @pytest.mark.parametrize("value", ["a ", " a", "\ta", "a\r\nb: c", "a\0", "a\x0bb"])
 def test_a_header_that_cannot_be_sent_is_known_before_anything_is(value: str) -> None:
     async def run() -> None:

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from menura.errors import ModelFilesError
 from tests.unit.server.http_parts import ShownModel, Site, site_at
 
 
@@ -29,6 +30,13 @@ def test_readiness_is_the_default_models(state: str, status: int, site: Site) ->
     assert answer.status_code == status
     if status == 503:
         assert answer.json()["error"]["code"] == state
+
+
+def test_a_default_model_that_cannot_be_used_is_not_ready(site: Site) -> None:
+    site.pool.faults["builtin"] = ModelFilesError("/somewhere is damaged.")
+    answer = site.client().get("/ready")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "failing")
+    assert "somewhere" not in answer.text
 
 
 def test_a_server_that_stops_is_alive_and_not_ready(site: Site) -> None:

@@ -1,11 +1,13 @@
 import json
 from contextlib import suppress
+from typing import Annotated
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field, ValidationError
 
-from menura.server.json_body import MAX_DEPTH, parse
+from menura.server.json_body import MAX_DEPTH, OpenBody, parse
 from menura.server.problems import Problem
 
 JSON_VALUES = st.recursive(
@@ -14,6 +16,39 @@ JSON_VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=10,
 )  # fmt: skip
+
+
+class Inner(OpenBody):
+    """A body inside another."""
+
+    speed: float = 1.0
+
+
+class Outer(OpenBody):
+    """A body with one field that is needed."""
+
+    text: str
+    name: str | None = None
+    number: Annotated[int, Field(le=5)] = 3
+    inner: Inner = Inner()
+
+
+def test_a_null_is_as_good_as_not_given() -> None:
+    nulls = {"text": "a", "name": None, "number": None, "inner": {"speed": None}, "other": None}
+    assert Outer.model_validate(nulls) == Outer(text="a")
+    with pytest.raises(ValidationError, match="Field required"):
+        Outer.model_validate({"text": None})
+    assert Outer.model_validate({"text": "a", "other": 1}).model_extra == {"other": 1}
+
+
+def test_the_schema_says_what_may_be_null() -> None:
+    fields = Outer.model_json_schema()["properties"]
+    may_be_null = {
+        name for name, field in fields.items() if {"type": "null"} in field.get("anyOf", ())
+    }
+    assert may_be_null == {"name", "number", "inner"}
+    assert fields["number"]["anyOf"][0] == {"maximum": 5, "title": "Number", "type": "integer"}
+    assert fields["number"]["default"] == 3
 
 
 def refusal(body: bytes) -> str:

@@ -261,7 +261,7 @@ def test_short_memory_unloads_who_is_idle(tmp_path: Path) -> None:
 def test_a_model_is_described_once_and_not_loaded(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
         found = await asyncio.gather(*(scene.pool.describe("a") for _ in range(10)))
-        assert {facts.model for facts in found} == {"tone"}
+        assert {facts.model for facts in found} == {"a"}  # not the engine's name for it
         await scene.pool.describe("a")
         assert len((scene.folder / "a" / "looks").read_text().splitlines()) == 1
         assert not (scene.folder / "a" / "starts").exists()
@@ -273,7 +273,7 @@ def test_a_model_is_described_once_and_not_loaded(tmp_path: Path) -> None:
 def test_a_model_that_is_loaded_needs_no_look(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
         scene.pool.preload("a")
-        assert (await scene.pool.describe("a")).model == "tone"
+        assert (await scene.pool.describe("a")).model == "a"
         assert not (scene.folder / "a" / "looks").exists()
         assert scene.states() == {"a": "ready"}
 
@@ -289,9 +289,12 @@ def test_a_model_that_cannot_be_described_is_asked_again_after_a_while(tmp_path:
             with pytest.raises(ModelFilesError, match="damaged"):
                 await scene.pool.describe("a")
         assert len((scene.folder / "a" / "looks").read_text().splitlines()) == 1
+        assert isinstance(scene.pool.fault("a"), ModelFilesError)
         (scene.folder / "a" / "fails").unlink()
         scene.clock.move(60)
-        assert (await scene.pool.describe("a")).model == "tone"
+        assert isinstance(scene.pool.fault("a"), ModelFilesError)  # until the look is over
+        assert (await scene.pool.describe("a")).model == "a"
+        assert scene.pool.fault("a") is None
 
     played(tmp_path, act)
 
@@ -307,7 +310,7 @@ def test_the_built_in_voice_is_described_without_a_process(tmp_path: Path) -> No
 def test_draining_lets_what_is_spoken_end_and_nobody_else_in(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
         spoken = await scene.pool.speak(Order("a", SpeechRequest(""), "me", words=True))
-        waits = [await scene.ask("ENDLESS", owner="you")]
+        others = [await scene.ask("ENDLESS", owner=owner) for owner in ("you", "they")]
         waiting = asyncio.create_task(scene.ask("one"))
         await turns()
         draining = asyncio.create_task(scene.pool.drain(20))
@@ -322,7 +325,8 @@ def test_draining_lets_what_is_spoken_end_and_nobody_else_in(tmp_path: Path) -> 
             await spoken.end_words()
             assert len([event async for event in spoken]) == 2
         assert not draining.done()
-        waits.pop().close()
+        for other in others:
+            other.close()
         await draining
 
     played(tmp_path, act)

@@ -32,7 +32,7 @@ LIMITS = PoolLimits(load_s=50, hang_s=100, reader=ReaderLimits(buffer_s=2, stall
 class Scene:
     """A process of the fake child, and what it was told."""
 
-    def __init__(self, process: ModelProcess, clock: HandClock, freed: list[float]) -> None:
+    def __init__(self, process: ModelProcess, clock: HandClock, freed: list[float | None]) -> None:
         self.process = process
         self.clock = clock
         self.freed = freed
@@ -40,7 +40,7 @@ class Scene:
 
     async def ask(self, text: str, *, words: bool = False) -> Performance:
         """The performance of a text, when it has begun."""
-        order = Order("tone", SpeechRequest(text, voice="low"), "me", words=words)
+        order = Order("served", SpeechRequest(text, voice="low"), "me", words=words)
         performance = self.process.perform(order, lambda: None)
         self.performances.append(performance)
         await performance.started()
@@ -49,7 +49,7 @@ class Scene:
 
 @asynccontextmanager
 async def started(folder: Path, limits: PoolLimits = LIMITS) -> AsyncIterator[Scene]:
-    clock, freed = HandClock(), list[float]()
+    clock, freed = HandClock(), list[float | None]()
     process = await ModelProcess.start(Load(str(folder)), limits, clock, freed.append, PROGRAM)
     scene = Scene(process, clock, freed)
     try:
@@ -118,6 +118,18 @@ def test_an_order_is_spoken(tmp_path: Path) -> None:
     played(tmp_path, act)
 
 
+def test_a_saved_voice_is_told_by_its_name_here(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        order = Order(
+            "tone", SpeechRequest("one"), "me", voice_file=Path("a/file"), voice_label="Me"
+        )
+        async with scene.process.perform(order, lambda: None) as performance:
+            await performance.started()
+            assert performance.begun.voice == performance.begun.applied["voice"] == "Me"
+
+    played(tmp_path, act)
+
+
 def test_orders_keep_their_own_audio(tmp_path: Path) -> None:
     (tmp_path / "rows").write_text("8")
 
@@ -134,9 +146,10 @@ def test_orders_keep_their_own_audio(tmp_path: Path) -> None:
 def test_a_wrong_order_touches_no_other(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
         other = await scene.ask("ENDLESS")
-        with pytest.raises(InvalidValueError, match=r"no\.") as caught:
+        with pytest.raises(InvalidValueError, match="cannot") as caught:
             await scene.ask("WRONG")
         assert caught.value.param == "text"
+        assert caught.value.message == "'served' cannot."  # and not 'tone', the engine's name
         assert not other.is_over
         assert scene.process.n_orders == 1
 
@@ -194,7 +207,7 @@ def test_whatever_ends_it_all_its_orders_are_told(tmp_path: Path, word: str) -> 
                 await anext(performance)
             assert caught.value.retry_after_s == 1.0
         await scene.process.ended.wait()
-        assert not scene.process.has_room
+        assert not scene.process.has_room(words=False)
         assert not scene.process.was_asked_to_stop
         assert is_gone(scene.process.pid)
 
@@ -267,7 +280,7 @@ def test_a_process_that_stays_is_killed(tmp_path: Path) -> None:
         scene.process.end()
         with pytest.raises(OverloadedError):
             await anext(performance)
-        assert not scene.process.has_room
+        assert not scene.process.has_room(words=False)
         scene.clock.move(STOP_S)
         await scene.process.ended.wait()
         assert scene.process.was_asked_to_stop
@@ -280,6 +293,13 @@ def test_an_error_of_loading_comes_out_as_itself(tmp_path: Path) -> None:
     error = start(tmp_path)
     assert type(error) is ModelFilesError
     assert error.message == "the weights are damaged."
+
+
+def test_a_value_that_is_wrong_for_loading_is_no_mistake_of_who_asks(tmp_path: Path) -> None:
+    (tmp_path / "fails").write_text("WRONG: there is no such device.")
+    error = start(tmp_path)
+    assert (type(error), error.http_status) == (MenuraError, 500)
+    assert (error.message, error.param) == ("WRONG: there is no such device.", None)
 
 
 @pytest.mark.parametrize(("file", "words"), [("dies", "ended while"), ("garbage", "broken frame")])

@@ -20,7 +20,7 @@ from menura.server import model_stage
 from menura.server.messages import Load
 from menura.server.model_stage import ModelStage, State
 from menura.server.performance import Order, Performance
-from menura.server.pool_limits import PoolLimits
+from menura.server.pool_limits import PoolLimits, ReaderLimits
 from menura.speech import SpeechRequest
 from tests.unit.server.fake_child import PROGRAM, at_gate
 from tests.unit.server.hand_clock import HandClock
@@ -50,9 +50,12 @@ class Scene:
         file = self.folder / "starts"
         return len(file.read_text().splitlines()) if file.exists() else 0
 
-    async def ask(self, text: str = "one", owner: str = "me") -> Performance:
+    async def ask(
+        self, text: str = "one", owner: str = "me", *, words: bool = False
+    ) -> Performance:
         """The performance of a text, when its turn has come."""
-        return await self.stage.perform(Order("tone", SpeechRequest(text), owner), lambda: None)
+        order = Order("tone", SpeechRequest(text), owner, words=words)
+        return await self.stage.perform(order, lambda: None)
 
     async def hear(self, text: str = "one", owner: str = "me") -> int:
         """How many events came until a text was spoken."""
@@ -314,11 +317,11 @@ def test_the_second_crash_waits_a_moment_and_the_third_is_one_too_many(tmp_path:
         await waiting
         assert scene.state() is State.FAILING
         assert scene.n_starts == 3
-        scene.clock.move(10)
+        scene.clock.move(4)
         with pytest.raises(WorkerDiedError, match="3 times within 60 s") as caught:
             await scene.hear()
-        assert caught.value.retry_after_s == 20.0
-        scene.clock.move(20)
+        assert caught.value.retry_after_s == 6.0
+        scene.clock.move(6)
         assert scene.state() is State.COLD
         assert await scene.hear() == 2
         assert scene.n_starts == 4
@@ -408,6 +411,33 @@ def test_a_model_may_stay_for_ever(tmp_path: Path) -> None:
         assert scene.state() is State.READY
 
     played(tmp_path, act, replace(LIMITS, idle_s=None))
+
+
+def test_orders_whose_words_stay_away_hold_nobody_up(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        silent = [await scene.ask("", words=True) for _ in range(4)]
+        assert await scene.hear() == 2
+        fifth = asyncio.create_task(scene.ask("", words=True))
+        await turns()
+        assert (scene.stage.n_waiting, await scene.hear()) == (1, 2)
+        silent[0].close()
+        for performance in (await fifth, *silent):
+            performance.close()
+
+    played(tmp_path, act, replace(LIMITS, parked=4))
+
+
+def test_orders_whose_readers_are_slow_hold_nobody_up(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        slow = [await scene.ask("one two three ENDLESS") for _ in range(2)]
+        for performance in slow:
+            await performance.started()
+        assert await scene.hear() == 2
+        for performance in slow:
+            performance.close()
+
+    reader = ReaderLimits(buffer_s=2)
+    played(tmp_path, act, replace(LIMITS, reader=reader))
 
 
 def test_a_wrong_order_gives_its_place_to_the_next(tmp_path: Path) -> None:

@@ -59,6 +59,14 @@ def names_of(
 # Models.
 
 
+def test_a_folder_without_a_model_is_refused_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("no model")
+    with pytest.raises(ModelNotFoundError, match="holds no model") as no:
+        Names.at_start([], {}, str(tmp_path / "notes"))
+    assert no.value.exit_code == 3
+
+
 def test_the_default_model_comes_first_then_what_is_installed(tmp_path: Path) -> None:
     cache_repo(QWEN, files_of(QWEN))
     names = names_of(tmp_path)
@@ -174,6 +182,17 @@ def test_settings_say_which_voice_a_name_means(tmp_path: Path) -> None:
     assert names.voice("Grandma", FACTS).name == "low"
     with pytest.raises(InvalidValueError):
         names.voice("nobody", FACTS)
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_name_that_was_given_a_meaning_never_means_another_voice(
+    bare: bool, tmp_path: Path
+) -> None:
+    names = names_of(tmp_path, aliases={"alloy": "zzz"})
+    facts = replace(FACTS, voices=(), speaks_without_voice=True) if bare else FACTS
+    with pytest.raises(InvalidValueError, match="there is no voice 'zzz'"):
+        names.voice("alloy", facts)
+    assert names.voice("ash", facts).name == (None if bare else "high")
 
 
 def test_a_saved_voice_belongs_to_its_engine(tmp_path: Path) -> None:

@@ -26,7 +26,9 @@ def test_usage_counts_characters_and_hundredths_of_a_second() -> None:
 
 def test_fields_without_effect_are_named_once_as_the_client_knows_them() -> None:
     performance = begun_with({"ignored": {"instruct": "it cannot", "top_k": "unknown"}})
-    assert without_effect(performance, ("user", "top_k")) == ["user", "top_k", "instructions"]
+    assert without_effect(performance, ("user", "top_k")) == [
+        "user", "top_k", "instructions", "options.top_k",
+    ]  # fmt: skip
     assert without_effect(begun_with({}), ()) == []
 
 

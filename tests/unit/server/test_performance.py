@@ -22,6 +22,7 @@ class SaidReins:
     """Reins that keep what they were told."""
 
     told: list[str] = field(default_factory=list)
+    are_wanted: bool = False
 
     def say(self, text: str) -> None:
         self.told.append(f"say {text}")
@@ -119,6 +120,23 @@ def test_a_reader_waits_for_what_is_still_to_come() -> None:
         assert isinstance(await reading, Chunk)
 
     played(act)
+
+
+def test_words_that_stay_away_give_their_row_to_who_wants_it() -> None:
+    async def act(stage: Scene) -> None:
+        stage.reins.are_wanted = True
+        await stage.performance.say("one ")
+        stage.clock.move(LIMITS.pause_s)
+        await stage.performance.say("two")
+        await stage.performance.end_words()
+        stage.clock.move(LIMITS.pause_s)
+        stage.performance.close()
+        await stage.performance.say("three")
+
+    stage = played(act)
+    told = [word for word in stage.reins.told if word != "drained"]
+    assert told == ["say one ", "flush", "say two", "end words", "cancel"]
+    assert stage.clock.timers == []
 
 
 def test_leaving_early_cancels_once() -> None:

@@ -85,6 +85,18 @@ def test_an_unknown_preset_is_an_error() -> None:
         settings(cors_preset="openwebui").check()
 
 
+@pytest.mark.parametrize("wrong", ["*", "*.example.com", "a b", "http://a", "a:80", "a/b"])
+def test_a_host_name_is_one_name(wrong: str) -> None:
+    with pytest.raises(InvalidValueError, match="no name of a host") as no:
+        settings(host_names=f"fine.example,{wrong}").check()
+    assert no.value.param == "host_names"
+
+
+@pytest.mark.parametrize("name", ["speech.example.org", "my_host", "[::1]", "10.0.0.1"])
+def test_a_host_name_may_be_an_address(name: str) -> None:
+    settings(host_names=name).check()
+
+
 def test_host_names_come_on_top_and_every_address_is_one_where_it_listens_on_all() -> None:
     chosen = settings(host="0.0.0.0", host_names="Menura.local")
     assert "menura.local" in chosen.allowed_hosts

@@ -72,12 +72,12 @@ def test_the_pools_limits_are_the_settings() -> None:
     values: dict[str, object] = {
         "queue": 1, "per_key": 2, "queue_s": 3.0, "rows": 4, "idle_s": 5.0, "max_models": 6,
         "load_s": 7.0, "hang_s": 8.0, "buffer_s": 9.0, "full_s": 10.0, "request_s": 11.0,
-        "stall_s": 12.0,
+        "stall_s": 12.0, "parked": 13, "pause_s": 14.0,
     }  # fmt: skip
     found = pool_limits(ServerSettings.parse(values))
     numbers = [getattr(found, field.name) for field in fields(PoolLimits) if field.name != "reader"]
     numbers += [getattr(found.reader, field.name) for field in fields(ReaderLimits)]
-    assert sorted(numbers) == list(range(1, 13))
+    assert sorted(numbers) == list(range(1, 15))
 
 
 def test_the_parts_have_the_models_that_were_given(tmp_path: Path) -> None:

@@ -118,6 +118,39 @@ def test_words_in_pieces_become_one_speech(tmp_path: Path) -> None:
     run(test)
 
 
+@pytest.mark.parametrize("text", ["", " ..."])
+def test_words_without_anything_to_speak_are_a_speech_without_audio(
+    text: str, tmp_path: Path
+) -> None:
+    async def test() -> None:
+        async with live(tmp_path) as at, at.client() as client:
+            for kind, fields in (("start", FLOATS), ("text", {"text": text}), ("flush", {})):
+                await tell(client, kind, **fields)
+            await tell(client, "end")
+            told = await told_until(client, "done")
+            assert (told.kinds, told.audio) == (["started", "flushed", "done"], b"")
+            done = told.events[-1]
+            assert (done["finish"], done["usage"]) == (
+                "stop", {"input_tokens": len(text), "output_tokens": 0, "total_tokens": len(text)},
+            )  # fmt: skip
+            await tell(client, "start", **FLOATS)  # the connection stands
+            await tell(client, "text", text="One.")
+            await tell(client, "end")
+            assert (await told_until(client, "done")).levels == levels("One")
+
+    run(test)
+
+
+@pytest.mark.parametrize("given", [{"response_format": None}, {"speed": None, "options": None}])
+def test_a_null_is_as_good_as_not_given(given: dict[str, object], tmp_path: Path) -> None:
+    async def test() -> None:
+        async with live(tmp_path) as at, at.client() as client:
+            await tell(client, "start", **given)
+            assert (await told_until(client, "started")).events[0]["response_format"] == "pcm"
+
+    run(test)
+
+
 def test_audio_comes_while_words_are_open(tmp_path: Path) -> None:
     async def test() -> None:
         async with live(tmp_path) as at, at.client() as client:

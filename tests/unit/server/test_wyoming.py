@@ -361,6 +361,21 @@ def test_draining_finishes_what_is_spoken_and_takes_nothing_new(tmp_path: Path) 
     run(test)
 
 
+def test_closing_in_the_middle_of_a_speech_is_no_failure(tmp_path: Path) -> None:
+    async def test() -> None:
+        failures: list[object] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: failures.append(context))
+        async with live(tmp_path) as at, at.client() as client:
+            await client.write_event(Synthesize("STAY").event())
+            await at.pool.has_orders.wait()
+            await at.server.close()
+            await asyncio.sleep(0)
+        assert failures == []
+
+    run(test)
+
+
 def test_draining_does_not_wait_longer_than_it_may(tmp_path: Path) -> None:
     async def test() -> None:
         async with live(tmp_path) as at, at.client() as client:
