@@ -13,18 +13,18 @@ from starlette.requests import HTTPConnection
 from starlette.routing import WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from menura.server import websocket
-from menura.server.keys import KeyStore
-from menura.server.metrics import Metrics
-from menura.server.names import Names
-from menura.server.request_log import RequestNotes
+from menura.server.border.keys import KeyStore
+from menura.server.border.metrics import Metrics
+from menura.server.border.request_log import RequestNotes
+from menura.server.live import websocket
+from menura.server.live.websocket_wire import UVICORN_OPTIONS, StreamWire
+from menura.server.models.names import Names
 from menura.server.routes import ALL_SCOPES, Caller, ServerParts, caller_of
 from menura.server.server_settings import ServerSettings
-from menura.server.websocket_wire import UVICORN_OPTIONS, StreamWire
 from tests.spoken_orders import SpokenOrders
 
 if TYPE_CHECKING:
-    from menura.server.model_pool import ModelPool
+    from menura.server.models.model_pool import ModelPool
 
 
 def parts_with(

@@ -20,10 +20,10 @@ from menura.errors import (
     NumericsError,
     WorkerDiedError,
 )
-from menura.server.clock import LoopClock
-from menura.server.model_facts import ModelFacts
-from menura.server.performance import Begun, Chunk, Order, Performance
-from menura.server.pool_limits import ReaderLimits
+from menura.server.models.clock import LoopClock
+from menura.server.models.model_facts import ModelFacts
+from menura.server.models.performance import Begun, Chunk, Order, Performance
+from menura.server.models.pool_limits import ReaderLimits
 from menura.speech import FinishReason, SegmentReport
 from menura.text.scripts import speakable
 

@@ -6,7 +6,7 @@ from menura.cli.commands import JsonFlags
 from menura.cli.keys import AddFlags, RemoveFlags
 from menura.cli.terminal import accent, emit, emit_json, emit_table, note, visible
 from menura.errors import InvalidValueError, did_you_mean
-from menura.server.keys import KeyRecord, KeyStore, key_file
+from menura.server.border.keys import KeyRecord, KeyStore, key_file
 from menura.server.routes import Scope
 
 

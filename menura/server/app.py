@@ -9,23 +9,15 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import WebSocketRoute
 
 from menura import __version__
-from menura.server import (
-    catalogue,
-    docs_page,
-    elevenlabs,
-    error_answers,
-    health,
-    sign_in,
-    speech,
-    web_page,
-    websocket,
-)
-from menura.server.credentials import Credentials
-from menura.server.gate import Gate
-from menura.server.json_body import StrictRequest
-from menura.server.problems import ErrorBody
+from menura.server import catalogue, docs_page, elevenlabs, health, speech, web_page
+from menura.server.border import error_answers, sign_in
+from menura.server.border.credentials import Credentials
+from menura.server.border.gate import Gate
+from menura.server.border.json_body import StrictRequest
+from menura.server.border.problems import ErrorBody
+from menura.server.border.row_guard import Readiness, RowGuard
+from menura.server.live import websocket
 from menura.server.routes import JSON, Route, ServerParts
-from menura.server.row_guard import Readiness, RowGuard
 
 ROUTES: tuple[Route, ...] = (
     *web_page.ROUTES,

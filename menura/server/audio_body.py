@@ -27,13 +27,13 @@ from starlette.types import Message, Receive, Scope, Send
 
 from menura.errors import MenuraError, NoAudioError
 from menura.saving import tags_of
+from menura.server.border.problems import problem_of
+from menura.server.border.request_log import RequestNotes
 from menura.server.encoding import FLOATS, AudioWish, SpeechEncoder
 from menura.server.field_names import OF_SPEECH, FieldNames, named_as
 from menura.server.hang_up import HungUpError, while_connected
+from menura.server.models.performance import Chunk, Order, Performance
 from menura.server.outcome import in_a_header, outcome, usage, without_effect
-from menura.server.performance import Chunk, Order, Performance
-from menura.server.problems import problem_of
-from menura.server.request_log import RequestNotes
 from menura.server.routes import notes_of
 from menura.speech import FinishReason
 

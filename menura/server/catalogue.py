@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from menura.errors import MenuraError
 from menura.languages import LANGUAGES
-from menura.server.model_facts import ModelFacts
-from menura.server.names import ServedVoice
+from menura.server.models.model_facts import ModelFacts
+from menura.server.models.names import ServedVoice
 from menura.server.option_rules import offered
 from menura.server.routes import NO_BODY, Route, Scope, ServerParts, parts_of
 

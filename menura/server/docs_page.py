@@ -11,7 +11,7 @@ from importlib.resources import files
 from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
-from menura.server.problems import Problem
+from menura.server.border.problems import Problem
 from menura.server.routes import JSON, NO_BODY, Route, Scope
 from menura.server.web_page import PAGE_POLICY
 

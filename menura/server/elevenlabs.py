@@ -12,9 +12,9 @@ from pydantic import Field, StrictInt, StrictStr
 from starlette.responses import Response
 
 from menura.errors import InvalidValueError
+from menura.server.border.json_body import OpenBody
 from menura.server.encoding import AudioWish
 from menura.server.field_names import OF_TEXT_TO_SPEECH
-from menura.server.json_body import OpenBody
 from menura.server.routes import TEXT_JSON, Route, Scope
 from menura.server.speech import MEDIA_TYPES, SpeechBody, answer_to
 from menura.speech import FASTEST, SLOWEST

@@ -4,8 +4,8 @@ from fastapi import Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from menura.server import metrics
-from menura.server.problems import Problem
+from menura.server.border import metrics
+from menura.server.border.problems import Problem
 from menura.server.routes import NO_BODY, Route, Scope, parts_of
 
 # A model in one of these states will speak, but not at once.

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from menura.server.model_facts import ModelFacts, OptionWords
-from menura.server.problems import Problem
+from menura.server.border.problems import Problem
+from menura.server.models.model_facts import ModelFacts, OptionWords
 from menura.server.server_settings import ServerSettings
 
 # These make control tokens of a text's characters.

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
 from menura.server.field_names import OF_SPEECH, field_of
-from menura.server.performance import Performance
+from menura.server.models.performance import Performance
 
 # Names longer than that are cut: proxies limit headers.
 _MAX_HEADER = 1_024

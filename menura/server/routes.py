@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal
 from starlette.requests import HTTPConnection
 
 if TYPE_CHECKING:
-    from menura.server.keys import KeyStore
-    from menura.server.metrics import Metrics
-    from menura.server.model_pool import ModelPool
-    from menura.server.names import Names
-    from menura.server.request_log import RequestNotes
+    from menura.server.border.keys import KeyStore
+    from menura.server.border.metrics import Metrics
+    from menura.server.border.request_log import RequestNotes
+    from menura.server.models.model_pool import ModelPool
+    from menura.server.models.names import Names
     from menura.server.server_settings import ServerSettings
 
 Handler = Callable[..., Awaitable[object]]

@@ -17,13 +17,15 @@ import uvicorn
 from fastapi import FastAPI
 
 from menura.errors import InvalidValueError, MenuraError
-from menura.server import http_wire, request_log, state_file, websocket_wire, wyoming
+from menura.server import state_file
 from menura.server.app import create_app
-from menura.server.keys import KeyStore, key_file
-from menura.server.metrics import Metrics
-from menura.server.model_pool import Launch, ModelPool
-from menura.server.names import Names
-from menura.server.pool_limits import PoolLimits, ReaderLimits
+from menura.server.border import http_wire, request_log
+from menura.server.border.keys import KeyStore, key_file
+from menura.server.border.metrics import Metrics
+from menura.server.live import websocket_wire, wyoming
+from menura.server.models.model_pool import Launch, ModelPool
+from menura.server.models.names import Names
+from menura.server.models.pool_limits import PoolLimits, ReaderLimits
 from menura.server.routes import ServerParts
 from menura.server.server_settings import ServerSettings
 from menura.server.state_file import ServerState

@@ -24,12 +24,12 @@ from starlette.responses import Response
 from menura.errors import InvalidValueError
 from menura.server import option_rules
 from menura.server.audio_body import Speaking, SpeechAnswer
+from menura.server.border.json_body import OpenBody
 from menura.server.encoding import FLOATS, SERVED_FORMATS, AudioWish, checked_format
 from menura.server.field_names import OF_SPEECH, FieldNames, field_of, named_as
-from menura.server.json_body import OpenBody
-from menura.server.model_facts import ModelFacts
-from menura.server.names import Names
-from menura.server.performance import Order
+from menura.server.models.model_facts import ModelFacts
+from menura.server.models.names import Names
+from menura.server.models.performance import Order
 from menura.server.routes import (
     TEXT_JSON,
     Route,

@@ -7,7 +7,7 @@ from importlib.resources import files
 from fastapi import Request
 from starlette.responses import Response
 
-from menura.server.problems import Problem
+from menura.server.border.problems import Problem
 from menura.server.routes import NO_BODY, Route
 
 PAGE_POLICY = (

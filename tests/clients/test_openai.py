@@ -15,7 +15,7 @@ import openai
 import pytest
 
 import menura
-from menura.server.keys import KeyStore
+from menura.server.border.keys import KeyStore
 from menura.server.routes import Scope
 from tests.clients.spoken import (
     DELAY_S,

@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from menura.server import state_file
-from menura.server.keys import KeyStore
+from menura.server.border.keys import KeyStore
 from menura.server.state_file import ServerState, Unusable
 from tests.command_line import Ran, run
 from tests.serving_process import Told, environment, hub, serving, tone_model

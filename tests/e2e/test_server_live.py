@@ -28,9 +28,9 @@ from wyoming.tts import (
 )
 
 from menura.audio.pcm import FloatArray
-from menura.server import wyoming
+from menura.server.live import wyoming
+from menura.server.live.websocket_wire import PINGS_A_SECOND
 from menura.server.routes import Scope
-from menura.server.websocket_wire import PINGS_A_SECOND
 from tests.live_server import free_socket, on_socket
 from tests.served_app import Served, served, tone_model
 from tests.tone.engine import heard_hz, tone_hz

@@ -20,7 +20,7 @@ import pytest
 from menura.audio.pcm import FloatArray
 from menura.engines.echo_tts import tiny as echo_tts
 from menura.engines.qwen3_tts import tiny as qwen3_tts
-from menura.server.keys import KeyStore
+from menura.server.border.keys import KeyStore
 from menura.server.routes import ALL_SCOPES
 from tests.process_facts import Holdings, children, holdings, needs_proc
 from tests.serving_process import Told, serving, tone_model

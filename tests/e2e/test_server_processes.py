@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from menura.errors import DeadlineError, InvalidValueError, MenuraError, WorkerDiedError
-from menura.server.child_process import PROGRAM
-from menura.server.model_pool import ModelPool
-from menura.server.model_process import ModelProcess
-from menura.server.model_stage import CRASH_WINDOW_S, State
-from menura.server.names import Names
-from menura.server.performance import Chunk, Order, Performance, Segment
-from menura.server.pool_limits import PoolLimits, ReaderLimits
+from menura.server.models.child_process import PROGRAM
+from menura.server.models.model_pool import ModelPool
+from menura.server.models.model_process import ModelProcess
+from menura.server.models.model_stage import CRASH_WINDOW_S, State
+from menura.server.models.names import Names
+from menura.server.models.performance import Chunk, Order, Performance, Segment
+from menura.server.models.pool_limits import PoolLimits, ReaderLimits
 from menura.speech import FinishReason, SpeechRequest
 from tests.tone.engine import heard_hz, tone_hz
 from tests.unit.server.hand_clock import HandClock
@@ -28,7 +28,7 @@ _QUICK = """
 import sys
 from menura.engines import registry
 registry.names = lambda: ["tone"]
-from menura.server import child
+from menura.server.models import child
 sys.exit(child.main())
 """
 QUICK = (sys.executable, "-P", "-c", _QUICK)

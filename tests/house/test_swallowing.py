@@ -13,8 +13,8 @@ CATCH_EVERYTHING: Mapping[str, str] = {
     "menura/cli/failures.py": "the command line's border: any error is a line and an exit code",
     "menura/engines/builtin/engine.py": "a library's failure is one segment's, whatever it raises",
     "menura/engines/registry.py": "another package's broken engine must not stop the others",
-    "menura/server/child.py": "whatever hinders a model from loading is told to the server",
-    "menura/server/gate.py": "the server's border: any error is an answer and a line in the log",
+    "menura/server/models/child.py": "whatever hinders a model from loading is told to the server",
+    "menura/server/border/gate.py": "any error is an answer and a line in the log",
     "menura/text/sentences.py": "a Rust panic has no class to name; all else is raised again",
 }
 

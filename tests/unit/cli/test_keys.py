@@ -1,6 +1,6 @@
 import pytest
 
-from menura.server.keys import KeyStore, key_file
+from menura.server.border.keys import KeyStore, key_file
 from menura.server.routes import Scope
 from tests.command_line import run
 

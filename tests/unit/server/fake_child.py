@@ -31,9 +31,9 @@ from menura.errands import (
     SegmentDone,
 )
 from menura.errors import InvalidValueError, ModelFilesError
-from menura.server import messages
-from menura.server.messages import Close, Failed, FromProcess, Load, Memory, Ready
-from menura.server.model_facts import facts_of
+from menura.server.models import messages
+from menura.server.models.messages import Close, Failed, FromProcess, Load, Memory, Ready
+from menura.server.models.model_facts import facts_of
 from menura.speech import AudioChunk, FinishReason, SegmentReport
 from tests.tone.engine import RATE_HZ, ToneEngine
 

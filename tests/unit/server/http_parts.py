@@ -11,10 +11,11 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.testclient import TestClient
 
 from menura.errors import MenuraError, ModelFilesError
-from menura.server import docs_page, health, sign_in, web_page
+from menura.server import docs_page, health, web_page
 from menura.server.app import create_app
-from menura.server.keys import KeyStore
-from menura.server.metrics import Metrics
+from menura.server.border import sign_in
+from menura.server.border.keys import KeyStore
+from menura.server.border.metrics import Metrics
 from menura.server.routes import (
     ALL_SCOPES,
     NO_BODY,
@@ -28,8 +29,8 @@ from menura.server.routes import (
 from menura.server.server_settings import ServerSettings
 
 if TYPE_CHECKING:
-    from menura.server.model_pool import ModelPool
-    from menura.server.names import Names
+    from menura.server.models.model_pool import ModelPool
+    from menura.server.models.names import Names
 
 ADDRESS = "http://localhost:8000"
 WS_ADDRESS = "ws://localhost:8000"

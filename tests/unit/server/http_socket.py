@@ -9,7 +9,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.server import ServerState
 
-from menura.server import http_wire
+from menura.server.border import http_wire
 from menura.server.server_settings import ServerSettings
 
 

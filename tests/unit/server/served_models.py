@@ -12,17 +12,17 @@ import numpy as np
 
 from menura import voices
 from menura.errors import ModelFilesError
-from menura.server.model_facts import ModelFacts, facts_of
-from menura.server.names import Names
+from menura.server.models.model_facts import ModelFacts, facts_of
+from menura.server.models.names import Names
 from menura.server.routes import ServerParts
 from menura.server.server_settings import ServerSettings
 from menura.speech import Reference, Voice
 from tests.tone.engine import ToneEngine
 
 if TYPE_CHECKING:
-    from menura.server.keys import KeyStore
-    from menura.server.metrics import Metrics
-    from menura.server.model_pool import ModelPool
+    from menura.server.border.keys import KeyStore
+    from menura.server.border.metrics import Metrics
+    from menura.server.models.model_pool import ModelPool
 
 
 class DescribingPool:

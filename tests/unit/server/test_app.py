@@ -8,8 +8,8 @@ from starlette.routing import WebSocketRoute
 
 from menura.errors import InvalidValueError
 from menura.server.app import ROUTES
+from menura.server.border.row_guard import RowGuard
 from menura.server.routes import Route, Scope
-from menura.server.row_guard import RowGuard
 from tests.unit.server.http_parts import Site, site_at
 
 # What answers without a key. A row that is to join them is a decision: it is written here.

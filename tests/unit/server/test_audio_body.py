@@ -17,11 +17,11 @@ from menura.errors import (
     NumericsError,
 )
 from menura.server.audio_body import Speaking, SpeechAnswer
-from menura.server.clock import Clock, LoopClock
+from menura.server.border.request_log import RequestNotes
 from menura.server.encoding import AudioWish, SpeechEncoder
-from menura.server.performance import Begun, Chunk, Order, Performance
-from menura.server.pool_limits import ReaderLimits
-from menura.server.request_log import RequestNotes
+from menura.server.models.clock import Clock, LoopClock
+from menura.server.models.performance import Begun, Chunk, Order, Performance
+from menura.server.models.pool_limits import ReaderLimits
 from menura.speech import FinishReason, SegmentReport, SpeechRequest
 from tests.unit.audio.reference_decoders import tags_by_av, tone
 from tests.unit.server.asgi_wire import Wire, post

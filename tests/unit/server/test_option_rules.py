@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from menura.server.model_facts import OptionWords
+from menura.server.border.problems import Problem
+from menura.server.models.model_facts import OptionWords
 from menura.server.option_rules import check, offered
-from menura.server.problems import Problem
 from menura.server.server_settings import ServerSettings
 from tests.spoken_orders import FACTS as BARE
 

@@ -1,10 +1,10 @@
 import asyncio
 from collections.abc import Mapping
 
-from menura.server.clock import LoopClock
+from menura.server.models.clock import LoopClock
+from menura.server.models.performance import Begun, Order, Performance
+from menura.server.models.pool_limits import ReaderLimits
 from menura.server.outcome import in_a_header, usage, without_effect
-from menura.server.performance import Begun, Order, Performance
-from menura.server.pool_limits import ReaderLimits
 from menura.speech import SpeechRequest
 from tests.unit.server.test_audio_body import NoReins
 

@@ -7,7 +7,7 @@ import pytest
 
 from menura import settings
 from menura.errors import InvalidValueError, MenuraError, ModelNotFoundError
-from menura.server.pool_limits import PoolLimits, ReaderLimits
+from menura.server.models.pool_limits import PoolLimits, ReaderLimits
 from menura.server.server_settings import ServerSettings
 from menura.server.serving import address_of, listening, parts_of, pool_limits
 

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from menura.errors import InvalidValueError, ModelNotFoundError
 from menura.server.encoding import AudioWish
-from menura.server.performance import Order
+from menura.server.models.performance import Order
 from menura.server.routes import ServerParts
 from menura.server.speech import Asker, SpeakBody, SpeechBody, check_length, order_for
 from menura.speech import SpeechRequest
