@@ -18,6 +18,7 @@
 
 #include "api.h"
 #include "codec_check.h"
+#include "pace.h"
 #include "pool.h"
 
 namespace menura::codec {
@@ -79,6 +80,8 @@ struct Decoder {
     const unsigned char* weights = nullptr;
     const CodecKernels* kernels = nullptr;
     std::shared_ptr<Pool> pool;
+    std::vector<Pace> paces;  // of pieces with 1, 2, ... frames
+    bool is_alone = false;    // the caller, in this piece
     int64_t n_threads = 1, frames = 1, state_bytes = 0, row_floats = 0, stream_head = 0;
     size_t unbounded = 0;  // operations up to here may remember a stream from its beginning on
     int64_t forgets = 0;   // frames after which the others remember nothing that was before
@@ -203,7 +206,7 @@ void execute(Decoder& d, Work& work) {
     work.next_item.store(0, std::memory_order_relaxed);
     work.n_items = d.kernels->n_items(work);
     Call call{d.kernels, &work};
-    if (is_small(work)) {
+    if (d.is_alone || is_small(work)) {
         run_part(&call, 0, 1);
     } else {
         d.pool->run(run_part, &call);
@@ -319,7 +322,15 @@ void run_pieces(
     Decoder& d, unsigned char* state, const int64_t* codes, int64_t n_frames, float* samples) {
     while (n_frames > 0) {
         const int64_t n = n_frames < d.frames ? n_frames : d.frames;
-        run_piece(d, state, codes, n, samples);
+        Pace& pace = d.paces[size_t(n) - 1];
+        if (samples == nullptr) {  // only a part of the work: its time compares with nothing
+            d.is_alone = pace.is_alone_faster();
+            run_piece(d, state, codes, n, samples);
+        } else {
+            const TimedPass pass(pace);
+            d.is_alone = pass.is_alone();
+            run_piece(d, state, codes, n, samples);
+        }
         codes += n * d.ops.front().codebooks;
         if (samples != nullptr) samples += n * d.ops.back().steps;
         n_frames -= n;
@@ -364,6 +375,7 @@ std::unique_ptr<Decoder> open(
     d->frames = frames;
     d->n_threads = n_threads;
     d->pool = shared_pool(n_threads);
+    d->paces.assign(size_t(frames), Pace(n_threads));
     place_memories(*d);
     find_memory(*d);
     choose_late(*d);
