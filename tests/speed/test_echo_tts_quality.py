@@ -13,20 +13,23 @@ from menura.engines.echo_tts.decoder import ROW_TOLERANCES
 from menura.engines.echo_tts.voice_encoder import GOOD_S
 
 HALF = torch.bfloat16
-PERFECT = Quality(latent_error=0.0, audio_db=60.0, row_error=0.0)
+PERFECT = Quality(latent_error=0.0, audio_db=60.0, noise_db=60.0, row_error=0.0)
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"num_steps": 12, "sequence_length": 48},
-        {"num_steps": 8, "block_sizes": "16,32", "guidance": "joint"},
+        {"sequence_length": 48},
+        {"num_steps": 20, "sequence_length": 48},
+        {"block_sizes": "16,32"},
+        {"guidance": "joint", "sequence_length": 48},
     ],
 )
 def test_bfloat16_keeps_its_bounds(options: dict[str, object], tmp_path: Path) -> None:
     quality = measure(tiny.write(tmp_path), None, "bf16", options, GOOD_S)
     assert quality.broken(BOUNDS[HALF], ROW_TOLERANCES[HALF]) == []
     assert quality.latent_error > 1e-4  # it is another format
+    assert quality.audio_db > 20.0
 
 
 def test_float32_is_itself(tmp_path: Path) -> None:
@@ -40,7 +43,9 @@ def test_what_auto_takes_on_a_cpu_has_bounds_or_is_float32() -> None:
     assert dtype_of("auto", torch.device("cpu")) in {torch.float32, *BOUNDS}
 
 
-@pytest.mark.parametrize("change", [{"latent_error": 0.5}, {"audio_db": 5.0}, {"row_error": 0.5}])
+@pytest.mark.parametrize(
+    "change", [{"latent_error": 0.051}, {"audio_db": 56.9}, {"row_error": 0.051}]
+)
 def test_a_bound_that_is_not_kept_is_named(change: dict[str, float]) -> None:
     assert PERFECT.broken(BOUNDS[HALF], ROW_TOLERANCES[HALF]) == []
     [name] = change
