@@ -11,19 +11,17 @@ namespace menura {
 //
 // A pass has hundreds of barriers. On a busy machine a thread that loses its core holds up all the
 // others at each of them: two threads can take four times as long as one. Results do not depend on
-// the number of threads. One pass in PERIOD tries the slower way, in case the machine has changed.
+// the number of threads. Now and then a pass tries the slower way, in case the machine has changed:
+// so seldom that it costs about two hundredths of the time. If it was the faster one this time, the
+// next pass tries it again, so that one disturbance decides nothing.
 class Pace {
 public:
     explicit Pace(int n_threads) : has_choice_(n_threads > 1) {}
 
     // Whether the next pass is to be done by the caller alone.
     bool is_alone() {
-        if (!has_choice_) {
-            return true;
-        }
-        const bool is_trial = ++n_passes_ <= 2 * RECENT ? n_passes_ % 2 == 0
-                                                        : n_passes_ % PERIOD == 0;
-        return is_trial != is_alone_faster();
+        is_trial_ = has_choice_ && passes_to_trial_ <= 0;
+        return is_trial_ != is_alone_faster();
     }
 
     // As far as is known: at first it is not.
@@ -33,11 +31,26 @@ public:
     }
 
     // What a pass took.
-    void tell(bool was_alone, double seconds) { (was_alone ? alone_ : together_).add(seconds); }
+    void tell(bool was_alone, double seconds) {
+        (was_alone ? alone_ : together_).add(seconds);
+        if (!is_trial_) {
+            --passes_to_trial_;
+            return;
+        }
+        const double slow = (was_alone ? alone_ : together_).median();
+        const double fast = (was_alone ? together_ : alone_).median();
+        if (seconds < fast || alone_.count < RECENT) {
+            return;  // once more
+        }
+        const double cost = fast > 0 ? slow / fast - 1.0 : 0.0;
+        passes_to_trial_ = static_cast<int>(std::clamp(cost / SHARE, LEAST_PASSES, MOST_PASSES));
+    }
 
 private:
-    static constexpr int RECENT = 3;
-    static constexpr unsigned PERIOD = 48;
+    static constexpr unsigned RECENT = 3;
+    static constexpr double SHARE = 0.02;  // of the time, for trials
+    static constexpr double LEAST_PASSES = 8.0;
+    static constexpr double MOST_PASSES = 400.0;
 
     // The last few times; their median forgives one disturbance.
     struct Times {
@@ -58,7 +71,8 @@ private:
     };
 
     bool has_choice_;
-    unsigned n_passes_ = 0;
+    bool is_trial_ = false;
+    int passes_to_trial_ = RECENT;
     Times alone_;
     Times together_;
 };
