@@ -40,7 +40,7 @@ class Ours:
                 asked.model,
                 autoencoder=asked.codec,
                 device="cpu",
-                precision={"fp32": "auto"}.get(asked.dtype, asked.dtype),
+                precision=asked.dtype,
                 threads=asked.n_threads,
             )
         engine = self._tts.engine

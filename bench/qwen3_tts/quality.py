@@ -1,6 +1,7 @@
 """How near a fast mode is to float32: states, scores, codes, draws and samples, as numbers.
 
     python -m bench.qwen3_tts.quality FOLDER --precision int8 [--frames 200] [--threads 1]
+                                             [--without-kernels]
 
 Both ways see the same prompts and, frame by frame, the codes that float32 drew: left to themselves,
 they would part after the first code that differs. It ends with 1 where a bound of `accelerate` is
@@ -12,33 +13,31 @@ Legend: T positions, L layers, D width, V entries, Q codebooks.
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from bench.qwen3_tts.forced_sides import Side, side_of, states
 from menura.engines.contract import LoadArguments
 from menura.engines.qwen3_tts import accelerate
 from menura.engines.qwen3_tts.accelerate import Bounds, Running
 from menura.engines.qwen3_tts.config import Qwen3TTSConfig
 from menura.engines.qwen3_tts.config_files import read_config
 from menura.engines.qwen3_tts.generate import Models, next_frame, prefill
-from menura.engines.qwen3_tts.native_rows import NativeRows
 from menura.engines.qwen3_tts.utterance_row import Settings, TrailingText
 from menura.engines.qwen3_tts.voice_encoder import fingerprint_of
 from menura.nn.transformer import Transformer
-from menura.runtime.native.frame import FrameRow, FrameStep
+from menura.runtime.native import frame as native_frame
 from menura.runtime.sampling import Sampling, filtered
 from menura.runtime.torch_noise import TorchNoise
 from menura.speech import FloatArray
 
 SAMPLING = Sampling(temperature=0.9, top_k=50, repetition_penalty=1.05)
-GREEDY = Sampling(do_sample=False)
 N_PROMPT = 32  # the most that is traced in one pass
 N_DRAWS = 2000
 N_CODEC_FRAMES = 40
@@ -81,18 +80,16 @@ def measure(folder: Path, precision: str, n_frames: int, n_threads: int | None) 
     fingerprint = fingerprint_of(folder)
     exact = accelerate.load(folder, config, fingerprint, LoadArguments("cpu", "exact", n_threads))
     fast = accelerate.load(folder, config, fingerprint, LoadArguments("cpu", precision, n_threads))
-    assert isinstance(fast.frames, NativeRows)
-    step = fast.frames.step
-    assert isinstance(step, FrameStep)
-    models = Models(exact.parts.talker, exact.parts.code_predictor)
+    side = side_of(fast, config)
+    models = exact.models
     prompt = prompt_rows(models, N_PROMPT)
     with torch.inference_mode():
         talker, predictor = models.talker.transformer, models.code_predictor.transformer
         narrow = models.code_predictor.projection(prompt[: config.talker.n_codebooks])
-        talker_cosine = layer_cosine(step, "talker", talker, prompt)
-        predictor_cosine = layer_cosine(step, "predictor", predictor, narrow)
-    forced = _forced(models, step, config, prompt, n_frames)
-    chi_square, limit = _chi_square(models, step, prompt, config)
+        talker_cosine = layer_cosine(side, "talker", talker, prompt)
+        predictor_cosine = layer_cosine(side, "predictor", predictor, narrow)
+    forced = _forced(models, side, prompt, n_frames)
+    chi_square, limit = _chi_square(models, side, prompt, config)
     return Quality(
         talker_cosine,
         predictor_cosine,
@@ -113,29 +110,13 @@ def prompt_rows(models: Models, n_rows: int) -> Tensor:
     return models.talker.embed_text(ids) + models.talker.embed_code(codes)
 
 
-def layer_cosine(step: FrameStep, which: str, exact: Transformer, inputs: Tensor) -> float:
+def layer_cosine(side: Side, which: str, exact: Transformer, inputs: Tensor) -> float:
     """The least cosine of any position after any layer, for inputs [T, D]."""
-    found = step.trace(which, np.ascontiguousarray(inputs.numpy()))
-    wanted = _states(exact, inputs)
+    found = side.trace(which, inputs)
+    wanted = states(exact, inputs)
     dots = (found * wanted).sum(axis=-1)
     lengths = np.linalg.norm(found, axis=-1) * np.linalg.norm(wanted, axis=-1)
     return float((dots / lengths).min())
-
-
-def _states(transformer: Transformer, inputs: Tensor) -> FloatArray:
-    """The states [L + 1, T, D] after every layer and the final norm."""
-    states: list[FloatArray] = []
-
-    def keep(module: nn.Module, given: object, state: Tensor) -> None:
-        del module, given
-        states.append(state[0].numpy())
-
-    parts = [*transformer.blocks, transformer.final_norm]
-    hooks = [part.register_forward_hook(keep) for part in parts]
-    transformer(inputs[None], torch.arange(len(inputs))[None])
-    for hook in hooks:
-        hook.remove()
-    return np.stack(states)
 
 
 @contextmanager
@@ -155,62 +136,24 @@ def _scores_of(models: Models) -> Iterator[list[FloatArray]]:
 
 
 def _forced(
-    models: Models, step: FrameStep, config: Qwen3TTSConfig, prompt: Tensor, n_frames: int
+    models: Models, side: Side, prompt: Tensor, n_frames: int
 ) -> tuple[float, float, float]:
     """Median errors of first and other scores, and agreement, while float32's codes are shown."""
-    padding = prompt[0]
-    text = TrailingText(prompt, padding)
+    text = TrailingText(prompt, prompt[0])
     settings = Settings(SAMPLING, SAMPLING, n_frames + 1)
     row = prefill(models, prompt, text, settings, TorchNoise(SEED))
-    hidden, _ = step.prefill(0, 0, np.ascontiguousarray(prompt.numpy()))
+    side.start(prompt)
     firsts, others, agreed = [], [], []
     while row.finish is None:
-        position, text_row = row.cache.n_positions, text.row(row.n_frames).numpy()
+        text_row = text.row(row.n_frames)
         with _scores_of(models) as wanted:
-            frame = next_frame(row).numpy()
-        call = _call(config, position, hidden, text_row, frame)
-        step.frame([call])
-        hidden = call.hidden
-        found = _split(call, config)
+            codes = next_frame(row).numpy()
+        found = side.frame(codes, text_row)
         errors = [_error(a, b) for a, b in zip(found, wanted, strict=True)]
         others += errors[:-1]
         firsts.append(errors[-1])
         agreed += [int(a.argmax()) == int(b.argmax()) for a, b in zip(found, wanted, strict=True)]
-    step.release(0)
     return float(np.median(firsts)), float(np.median(others)), float(np.mean(agreed))
-
-
-def _call(
-    config: Qwen3TTSConfig,
-    position: int,
-    hidden: FloatArray,
-    text_row: FloatArray,
-    frame: NDArray[np.int64],
-) -> FrameRow:
-    talker = config.talker
-    n_scores = (talker.n_codebooks - 1) * talker.code_predictor.codebook_size
-    return FrameRow(
-        slot=0,
-        position=position,
-        first=int(frame[0]),
-        hidden=np.array(hidden),
-        text=np.ascontiguousarray(text_row),
-        others_noise=None,
-        first_noise=None,
-        talker=GREEDY,
-        predictor=GREEDY,
-        seen=np.zeros(talker.codec_vocab_size, np.bool_),
-        allowed=np.ones(talker.codec_vocab_size, np.bool_),
-        forced=frame,
-        scores=np.empty(n_scores + talker.codec_vocab_size, np.float32),
-    )
-
-
-def _split(call: FrameRow, config: Qwen3TTSConfig) -> Sequence[FloatArray]:
-    """The scores [V] of each draw of a call."""
-    assert call.scores is not None
-    size = config.talker.code_predictor.codebook_size
-    return np.split(call.scores, range(size, size * config.talker.n_codebooks, size))
 
 
 def _error(found: FloatArray, wanted: FloatArray) -> float:
@@ -219,14 +162,13 @@ def _error(found: FloatArray, wanted: FloatArray) -> float:
 
 @torch.inference_mode()
 def _chi_square(
-    models: Models, step: FrameStep, prompt: Tensor, config: Qwen3TTSConfig
+    models: Models, side: Side, prompt: Tensor, config: Qwen3TTSConfig
 ) -> tuple[float, float]:
     """The statistic of first codes drawn by the fast mode, and its limit."""
     n_codes = config.talker.code_predictor.codebook_size
     states = models.talker(prompt[None], torch.arange(len(prompt))[None])
     wanted = models.talker.codec_head(states)[0, -1, :n_codes]
-    _, scores = step.prefill(0, 0, np.ascontiguousarray(prompt.numpy()))
-    step.release(0)
+    scores = side.start(prompt)
     everything = Sampling(temperature=SAMPLING.temperature)
     odds, expected = (
         filtered(s, everything).softmax(-1).double().numpy()
@@ -264,7 +206,10 @@ def main() -> int:
     parser.add_argument("--precision", choices=("bf16", "int8", "int4"), default="int8")
     parser.add_argument("--frames", type=int, default=200)
     parser.add_argument("--threads", type=int)
+    parser.add_argument("--without-kernels", action="store_true")
     given = parser.parse_args()
+    if given.without_kernels:
+        native_frame.why_not = lambda: "they are left out here"
     quality = measure(given.folder, given.precision, given.frames, given.threads)
     sys.stdout.write(json.dumps(asdict(quality), indent=1) + "\n")
     bounds = accelerate.BOUNDS.get(given.precision)

@@ -13,7 +13,16 @@ import menura
 from menura import models, settings
 from menura.engines import registry
 from menura.errors import MenuraError, SettingsError
-from menura.runtime.devices import Cpu, Device, TorchBuild, cpu, devices, memory_bytes, torch_build
+from menura.runtime.devices import (
+    Cpu,
+    Device,
+    TorchBuild,
+    cpu,
+    devices,
+    memory_bytes,
+    torch_build,
+    why_no_int8,
+)
 from menura.runtime.native import build
 
 _NEEDED = (
@@ -108,7 +117,9 @@ def examine() -> Health:
 def _kernels() -> str:
     """How the native CPU kernels come here, or why they do not; nothing is compiled for it."""
     if why := build.why_not():
-        return f"none: {why}; models that have them run in torch, several times slower"
+        lacking = why_no_int8()
+        instead = f"in float32, since {lacking}" if lacking else "with weights of 8 bits"
+        return f"none: {why}; models that have them run in torch {instead}, several times slower"
     if build.wheel_library() is not None:
         return "ready, from the package"
     return "compiled on first use with the system's compiler"

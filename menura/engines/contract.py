@@ -76,8 +76,9 @@ class EngineSpec:
     fastest pace that the model does itself; the rest is time-stretched. `max_segment_s`: the most
     speech that the planner may put into one segment, `max_segment_bytes` the most text in UTF-8.
     `turn_tag`: the pattern of the tags that say who speaks from there on; empty: there are none.
-    `max_rows`: the rows that pay together. `segments_ahead`: how many segments of a request may be
-    under way before they are due; 0 where a row takes its time from the others.
+    `max_rows`: the rows that pay together in the way that the model is loaded; a description tells
+    those of `precision="auto"`. `segments_ahead`: how many segments of a request may be under way
+    before they are due; 0 where a row takes its time from the others.
     `fingerprint` names the weights that a voice belongs to; empty where there are no voices.
     """
 

@@ -16,6 +16,12 @@ _FEATURES = (
     "avx512_bf16", "amx_tile", "amx_int8", "amx_bf16", "asimd", "asimddp", "i8mm", "bf16", "sve",
 )  # fmt: skip
 
+# The instructions that multiply bfloat16, by the names of torch, which are those of Linux too.
+_BFLOAT16 = {"avx512_bf16", "amx_bf16", "bf16"}
+# What 8-bit weights in torch are made of, and where torch has code of its own for it.
+_INT8_OPERATIONS = ("_convert_weight_to_int4pack_for_cpu", "_weight_int4pack_mm_for_cpu")
+_INT8_CAPABILITIES = ("AVX2", "AVX512")
+
 
 @dataclass(frozen=True)
 class Cpu:
@@ -89,6 +95,41 @@ def torch_build() -> TorchBuild | None:
     cuda, hip = torch.version.cuda, getattr(torch.version, "hip", None)
     built_for = f"cuda {cuda}" if cuda else f"rocm {hip}" if hip else "cpu"
     return TorchBuild(str(torch.__version__), built_for)
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether torch multiplies matrices in bfloat16 on this CPU with instructions made for it.
+
+    Elsewhere it can too, but not faster than in float32.
+    """
+    import torch  # noqa: PLC0415
+
+    has_onednn: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return has_onednn and bool(_torch_features() & _BFLOAT16)
+
+
+def why_no_int8() -> str:
+    """Why torch alone does not multiply quickly by 8-bit weights here; empty where it does."""
+    if importlib.util.find_spec("torch") is None:
+        return "torch is not installed"
+    import torch  # noqa: PLC0415
+
+    if any(not hasattr(torch.ops.aten, name) for name in _INT8_OPERATIONS):
+        return f"torch {torch.__version__} has no product with packed 4-bit weights"
+    capability = torch.backends.cpu.get_cpu_capability()
+    if sys.platform == "win32" or capability not in _INT8_CAPABILITIES:
+        return f"torch's product with packed weights is slow here ({sys.platform}, {capability})"
+    return ""
+
+
+def _torch_features() -> set[str]:
+    """What the CPU can do, as torch tells it, or Linux where this torch tells nothing."""
+    import torch  # noqa: PLC0415
+
+    told = getattr(torch.cpu, "get_capabilities", None)
+    if told is None:
+        return set(cpu().features)
+    return {name for name, is_here in told().items() if is_here is True}
 
 
 def devices() -> list[Device]:

@@ -7,7 +7,7 @@ from menura.errors import InvalidValueError, UnsupportedError, did_you_mean
 AUTO, EXACT = "auto", "exact"
 _KINDS = ("cpu", "cuda", "mps", "xpu")
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-NATIVE = ("int8", "int4")  # formats that only native kernels compute in
+NATIVE = ("int8", "int4")  # formats of weights, in which no torch model computes as a whole
 PRECISIONS = (AUTO, EXACT, *DTYPES, *NATIVE)
 
 

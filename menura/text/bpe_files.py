@@ -7,6 +7,7 @@ merge of unknown parts would give wrong ids without a word.
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 from menura.errors import ModelFilesError
 from menura.text.byte_level_bpe import SpecialToken, Vocabulary
@@ -38,11 +39,10 @@ def byte_characters() -> tuple[str, ...]:
 
 
 def _entries(path: Path) -> Mapping[str, int]:
-    ids: dict[str, int] = {}
-    for text, found in _json_object(path).items():
-        if not isinstance(found, int) or isinstance(found, bool):
-            raise ModelFilesError(f"{path}: the entry {text!r} has no whole number as its id.")
-        ids[text] = found
+    found = _json_object(path)
+    for text in [text for text, found_id in found.items() if type(found_id) is not int]:
+        raise ModelFilesError(f"{path}: the entry {text!r} has no whole number as its id.")
+    ids = cast("dict[str, int]", found)
     if sorted(ids.values()) != list(range(len(ids))):
         raise ModelFilesError(f"{path}: the ids are not the numbers from 0 to {len(ids) - 1}.")
     for byte, character in enumerate(byte_characters()):

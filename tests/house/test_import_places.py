@@ -29,8 +29,8 @@ _NO_MODEL = ("menura.engines.builtin", "menura.engines.contract", "menura.engine
 _STORE = ("menura.models", "menura.store")
 _WEB = ("menura.server",)
 # The files of `menura.runtime` that are made of torch, each by its own name.
-_OF_TORCH = ("menura.runtime.checkpoint_tensors", "menura.runtime.kv_cache",
-             "menura.runtime.onednn",
+_OF_TORCH = ("menura.runtime.bfloat16_conv", "menura.runtime.checkpoint_tensors",
+             "menura.runtime.kv_cache", "menura.runtime.onednn", "menura.runtime.quantize",
              "menura.runtime.sampling", "menura.runtime.tensor_names",
              "menura.runtime.torch_devices", "menura.runtime.torch_noise")  # fmt: skip
 _SAFETENSORS = ("menura.runtime.checkpoint_tensors", "menura.engines.echo_tts.tiny",

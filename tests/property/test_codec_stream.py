@@ -18,7 +18,7 @@ from tests.unit.engines.qwen3_tts.random_codec import (
 )
 
 CODEC = random_codec()
-WIDE_CODEC = Codec(CODEC.encoder, random_decoder().double(), CODEC.config)
+WIDE_CODEC = Codec(lambda: CODEC.encoder, random_decoder().double(), CODEC.config)
 LENGTHS = (1, 2, 299, 300, 301, 650)
 
 
@@ -55,6 +55,19 @@ def test_any_cut_gives_the_whole(data: st.DataObject) -> None:
         (b - a) * SAMPLES_PER_FRAME for a, b in zip(starts, stops, strict=True)
     ]
     assert is_whole(pieces, WIDE_WHOLE[n_frames], within=1e-7)
+
+
+@pytest.mark.parametrize("n_heard", [0, 1, 30, 299, 300, 301, 599, 600, 630])
+def test_a_stream_goes_on_from_what_it_has_only_heard(n_heard: int) -> None:
+    clip = codes(650)
+    decoded, heard, cut = CODEC.stream(), CODEC.stream(), CODEC.stream()
+    decoded.decode(clip[:n_heard])
+    heard.hear(clip[:n_heard])
+    cut.hear(clip[: n_heard // 3])
+    cut.hear(clip[n_heard // 3 : n_heard])
+    wanted = decoded.decode(clip[n_heard:])
+    assert np.array_equal(heard.decode(clip[n_heard:]), wanted)
+    assert is_whole([cut.decode(clip[n_heard:])], wanted, within=1e-5)
 
 
 @given(cut=st.integers(0, 650), end=st.integers(0, 650))

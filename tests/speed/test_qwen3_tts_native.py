@@ -201,3 +201,29 @@ def test_a_voice_that_was_made_here_speaks_without_decoding_its_reference(
     voice = voice_of(tts)
     monkeypatch.setattr(engine_of(tts).codec, "stream", None)
     assert len(frames_of(tts, TEXTS[0], voice)) > 0
+
+
+def test_a_saved_voice_speaks_the_same_samples_as_when_it_was_made(tmp_path: Path) -> None:
+    folder = write(tmp_path / "model", Tiny("base"))
+    tts = menura.load(folder, threads=1)
+    voice = voice_of(tts)
+    made = tts.speak(TEXTS[0], voice=voice, seed=4, max_new_tokens=9)
+    voice.save(tmp_path / "a.safetensors")
+    saved = menura.load_voice(tmp_path / "a.safetensors")
+    again = menura.load(folder, threads=1).speak(TEXTS[0], voice=saved, seed=4, max_new_tokens=9)
+    assert np.array_equal(made.samples, again.samples)
+
+
+def test_parts_are_made_when_they_are_asked_for(tmp_path: Path) -> None:
+    tts = menura.load(write(tmp_path), threads=1)
+    assert len(engine_of(tts).models.talker.transformer.blocks) == 0
+    assert set(tts.engine.parts) == {
+        "talker", "code_predictor", "codec_encoder", "codec_decoder", "speaker_encoder"
+    }  # fmt: skip
+
+
+def test_a_description_tells_the_rows_of_the_automatic_mode(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    loaded = {mode: menura.load(folder, precision=mode).spec for mode in ("auto", "exact")}
+    assert menura.describe(folder) == loaded["auto"]
+    assert (loaded["auto"].max_rows, loaded["exact"].max_rows) == (8, 1)

@@ -8,6 +8,8 @@ import pytest
 from bench.qwen3_tts.quality import Quality, measure
 from menura.engines.qwen3_tts.accelerate import AUTO_MODE, BOUNDS
 from menura.engines.qwen3_tts.tiny import Tiny, write
+from menura.runtime import devices
+from menura.runtime.native import frame
 
 PERFECT = Quality(
     talker_cosine=1.0,
@@ -27,6 +29,18 @@ def test_a_mode_keeps_its_bounds(size: str, mode: str, tmp_path: Path) -> None:
     quality = measure(write(tmp_path, Tiny("custom_voice", size)), mode, 40, 1)
     assert quality.broken(BOUNDS[mode]) == []
     assert quality.agreement >= 0.95
+
+
+@pytest.mark.skipif(bool(devices.why_no_int8()), reason=devices.why_no_int8())
+@pytest.mark.parametrize("size", ["0b6", "1b7"])
+def test_int8_keeps_its_bounds_in_torch_alone(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frame, "why_not", lambda: "there is no compiler")
+    quality = measure(write(tmp_path, Tiny("custom_voice", size)), "int8", 40, 1)
+    assert quality.broken(BOUNDS["int8"]) == []
+    assert quality.agreement >= 0.95
+    assert quality.other_score_error > 1e-4  # it is not float32
 
 
 def test_four_bits_are_worse_and_still_know_the_way(tmp_path: Path) -> None:

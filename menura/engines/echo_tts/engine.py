@@ -22,10 +22,10 @@ from menura.engines.contract import (
     VoicePrompt,
 )
 from menura.engines.echo_tts import tensor_shapes, tiny, weights
-from menura.engines.echo_tts.accelerate import accelerate
+from menura.engines.echo_tts.accelerate import accelerate, dtype_of
 from menura.engines.echo_tts.autoencoder import Autoencoder
 from menura.engines.echo_tts.config_files import read_config
-from menura.engines.echo_tts.decoder import ROW_TOLERANCE, EchoDecoder
+from menura.engines.echo_tts.decoder import ROW_TOLERANCES, EchoDecoder
 from menura.engines.echo_tts.description import ENGINE, spec_of
 from menura.engines.echo_tts.footprint import working_bytes
 from menura.engines.echo_tts.live_row import Loaded
@@ -43,7 +43,7 @@ from menura.engines.echo_tts.tokenizer import EchoTokenizer
 from menura.engines.echo_tts.voice_encoder import EchoVoiceEncoder, check_prompt, fingerprint_of
 from menura.engines.echo_tts.voice_keys import VoiceKeys
 from menura.errors import InvalidValueError, ModelFilesError, UnsupportedError, did_you_mean
-from menura.runtime.torch_devices import EXACT, choose_device, choose_dtype
+from menura.runtime.torch_devices import EXACT, choose_device
 from menura.runtime.torch_noise import TorchNoise
 from menura.speech import Manner, Reference
 
@@ -57,7 +57,7 @@ class EchoTTSEngine:
     def __init__(self, folder: Path, arguments: LoadArguments) -> None:
         is_exact = arguments.precision == EXACT
         device = choose_device(arguments.device)
-        dtype = choose_dtype(arguments.precision, device)
+        dtype = dtype_of(arguments.precision, device)
         beside = _autoencoder_folder(folder, arguments.extra)
         self.config = read_config(folder, beside)
         self.tokenizer = EchoTokenizer()
@@ -162,7 +162,7 @@ class EchoTTSEngine:
             "precision": EXACT if self._is_exact else str(self._dtype).removeprefix("torch."),
             "threads": torch.get_num_threads(),
             "linear": self._linear,
-            "row_tolerance": ROW_TOLERANCE,
+            "row_tolerance": ROW_TOLERANCES[self._dtype],
             "autoencoder_fingerprint": self._autoencoder_fingerprint,
         }
 

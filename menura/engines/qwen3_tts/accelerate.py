@@ -1,29 +1,32 @@
 """How a checkpoint runs: in torch, or its transformers and codec in the CPU's native kernels.
 
 In the kernels the weights are packed, once for each mode, into files of the cache; what is left for
-torch is small. Where the kernels cannot run, the reason is logged and reported, and torch does all.
+torch is small. Where the kernels cannot run, the reason is logged and reported, and torch does all:
+in 8 bits if it can, else in float32.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import torch
 
 from menura.engines.contract import LoadArguments
-from menura.engines.qwen3_tts import accelerate_codec, weights
+from menura.engines.qwen3_tts import accelerate_codec, accelerate_torch, weights
 from menura.engines.qwen3_tts.accelerate_codec import NativeCodecDecoder
 from menura.engines.qwen3_tts.codec import Codec
 from menura.engines.qwen3_tts.config import Qwen3TTSConfig
 from menura.engines.qwen3_tts.generate import Models, OneByOne
-from menura.engines.qwen3_tts.native_rows import MAX_ROWS, NativeRows
+from menura.engines.qwen3_tts.native_rows import MAX_ROWS, N_SLOTS, NativeRows
 from menura.engines.qwen3_tts.prefix_states import PrefixStates
+from menura.engines.qwen3_tts.speaker_encoder import SpeakerEncoder
 from menura.engines.qwen3_tts.stored_weights import StoredWeights
 from menura.engines.qwen3_tts.utterance_row import FrameMaker
 from menura.engines.qwen3_tts.weights import Parts
 from menura.errors import UnsupportedError
+from menura.runtime import devices
 from menura.runtime.devices import usable_cores
 from menura.runtime.native import codec_program, frame, packing
 from menura.runtime.native.codec import NativeDecoder
@@ -62,12 +65,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Running:
-    """A loaded checkpoint: its parts, who makes frames and samples, and how, in words.
+    """A loaded checkpoint: what reads prompts, who makes frames and samples, and how, in words.
 
-    `is_native`: frames of many rows pay together, and prompts that begin alike are known.
+    `parts` gives all parts, `speaker_encoder` the one that voices need; in the kernels they are
+    mapped when they are asked for. `is_native`: frames of many rows pay together, and prompts that
+    begin alike are known.
     """
 
-    parts: Parts
+    models: Models
+    parts: Callable[[], Parts]
+    speaker_encoder: Callable[[], SpeakerEncoder | None]
     frames: FrameMaker
     codec: Codec
     applied: Mapping[str, object]
@@ -90,17 +97,31 @@ def load(
         return _in_kernels(folder, config, fingerprint, mode, arguments.threads or usable_cores())
     except UnsupportedError as error:
         why = error.message
-    if arguments.precision in NATIVE:
+    running, why = _without_kernels(folder, config, arguments.precision, why)
+    how = running.applied["precision"]
+    _log.warning("Qwen3-TTS runs in torch (%s), slower than in its native kernels: %s", how, why)
+    return replace(running, applied={**running.applied, "fallback": why})
+
+
+def _without_kernels(
+    folder: Path, config: Qwen3TTSConfig, precision: str, why: str
+) -> tuple[Running, str]:
+    """What torch makes of a precision of the kernels, which are not here, and why not more.
+
+    Raises: UnsupportedError: only the kernels have it.
+    """
+    if precision in (AUTO, AUTO_MODE):
+        lacking = devices.why_no_int8()
+        if not lacking:
+            return _in_int8(folder, config), why
+        why = f"{why}; and {lacking}"
+    if precision in NATIVE:
         raise UnsupportedError(
-            f"precision {arguments.precision!r} runs in native kernels alone, and here {why}. "
+            f"precision {precision!r} runs in native kernels, and here {why}. "
             "Without them, precision='fp32' and 'exact' run everywhere.",
             param="precision",
         )
-    _log.warning("Qwen3-TTS runs in torch, several times slower than it could: %s", why)
-    running = _in_torch(folder, config, arguments.precision, device)
-    return Running(
-        running.parts, running.frames, running.codec, {**running.applied, "fallback": why}, False
-    )
+    return _in_torch(folder, config, precision, torch.device("cpu")), why
 
 
 def native_mode(precision: str, device: torch.device) -> str | None:
@@ -137,9 +158,34 @@ def _in_torch(
         "path": "torch",
         "threads": torch.get_num_threads(),
     }
+    return _of_parts(parts, config, applied)
+
+
+def _in_int8(folder: Path, config: Qwen3TTSConfig) -> Running:
+    """The transformers in torch with weights of 8 bits."""
+    parts = accelerate_torch.in_int8(StoredWeights(folder, config))
+    applied = {
+        "device": "cpu",
+        "precision": "int8",
+        "path": "torch",
+        "threads": torch.get_num_threads(),
+        "codec": accelerate_torch.quicken(parts.codec_decoder),
+    }
+    return _of_parts(parts, config, applied)
+
+
+def _of_parts(parts: Parts, config: Qwen3TTSConfig, applied: Mapping[str, object]) -> Running:
+    """Modules of torch, which make the frames of one row after another."""
     models = Models(parts.talker, parts.code_predictor)
-    codec = Codec(parts.codec_encoder, parts.codec_decoder, config.codec)
-    return Running(parts, OneByOne(models), codec, applied, is_native=False)
+    return Running(
+        models=models,
+        parts=lambda: parts,
+        speaker_encoder=lambda: parts.speaker_encoder,
+        frames=OneByOne(models),
+        codec=Codec(lambda: parts.codec_encoder, parts.codec_decoder, config.codec),
+        applied=applied,
+        is_native=False,
+    )
 
 
 def _in_kernels(
@@ -148,16 +194,13 @@ def _in_kernels(
     if why := frame.why_not():
         raise UnsupportedError(why)
     stored = StoredWeights(folder, config)
-    parts = stored.load()
     place = packing.folder() / fingerprint
     digest = stored.digest()
-    decoder = _packed_decoder(place, stored, folder, config, digest)
+    decoder = _packed_decoder(place, stored, config, digest)
     packed = _packed_models(place, stored, config, mode, digest)
     step = FrameStep(frame_sizes(config), _KERNEL_MODES[mode], packed.arrays, n_threads)
     program = _program(decoder)
-    codec = Codec(
-        parts.codec_encoder, NativeCodecDecoder(NativeDecoder(program, n_threads)), config.codec
-    )
+    native_decoder = NativeCodecDecoder(NativeDecoder(program, n_threads))
     applied: dict[str, object] = {
         "device": "cpu",
         "precision": mode,
@@ -167,8 +210,15 @@ def _in_kernels(
     }
     if packed.not_kept or decoder.not_kept:
         applied["packed_again_next_time"] = packed.not_kept or decoder.not_kept
-    frames = NativeRows(step, config.talker, PrefixStates())
-    return Running(parts, frames, codec, applied, is_native=True)
+    return Running(
+        models=stored.prompt_models(),
+        parts=lambda: stored.parts,
+        speaker_encoder=lambda: stored.speaker_encoder,
+        frames=NativeRows(step, config.talker, PrefixStates()),
+        codec=Codec(lambda: stored.codec_encoder, native_decoder, config.codec),
+        applied=applied,
+        is_native=True,
+    )
 
 
 def frame_sizes(config: Qwen3TTSConfig) -> FrameSizes:
@@ -181,6 +231,7 @@ def frame_sizes(config: Qwen3TTSConfig) -> FrameSizes:
         talker_vocab_size=config.talker.codec_vocab_size,
         codebook_size=predictor.codebook_size,
         max_rows=MAX_ROWS,
+        n_slots=N_SLOTS,
     )
 
 
@@ -191,7 +242,7 @@ def _packed_models(
     sizes, kind = frame_sizes(config), _KERNEL_MODES[mode]
 
     def sources() -> Sequence[Source]:
-        stored.check_numbers()
+        stored.check()
         return [
             Source(entry.name, entry.n_bytes, partial(frame.pack, entry, stored.read, sizes, kind))
             for entry in frame.layout(sizes, kind)
@@ -202,14 +253,13 @@ def _packed_models(
 
 
 def _packed_decoder(
-    place: Path, stored: StoredWeights, folder: Path, config: Qwen3TTSConfig, digest: str
+    place: Path, stored: StoredWeights, config: Qwen3TTSConfig, digest: str
 ) -> Packed:
     """The codec's decoder as the kernels' program."""
 
     def sources() -> Sequence[Source]:
-        stored.check_numbers()
-        # A mapping of its own: what it read is given back when the program is made.
-        decoder = StoredWeights(folder, config).load().codec_decoder
+        stored.check()
+        decoder = stored.codec_decoder()
         made = accelerate_codec.program(decoder, config.codec.decoder, CodecMode.BF16)
         arrays = {"ops": made.ops.view("u1").reshape(-1), "weights": made.weights}
         return [Source(name, len(array), partial(_same, array)) for name, array in arrays.items()]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from menura.engines.qwen3_tts.codec import State
@@ -65,11 +66,21 @@ class NativeCodecDecoder:
 
         `state` is moved on by T frames. Without one the codes are a whole clip.
         """
-        frames = codes[0].T.contiguous().numpy()
         own = self._decoder.new_state() if state is None else state
         assert isinstance(own, NativeState), "a state of another decoder"
-        samples = self._decoder.decode(frames, own)
+        samples = self._decoder.decode(_frames(codes), own)
         return torch.from_numpy(samples)[None]
+
+    def hear(self, codes: Tensor, state: State) -> None:
+        """Move `state` on by T frames, codes int64 [1, Q, T], whose samples nobody wants."""
+        assert isinstance(state, NativeState), "a state of another decoder"
+        self._decoder.hear(_frames(codes), state)
+
+
+def _frames(codes: Tensor) -> NDArray[np.int64]:
+    """The codes [T, Q] of codes [1, Q, T]."""
+    frames: NDArray[np.int64] = codes[0].T.contiguous().numpy()
+    return frames
 
 
 def program(decoder: CodecDecoder, config: CodecDecoderConfig, mode: CodecMode) -> Program:

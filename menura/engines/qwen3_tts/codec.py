@@ -9,6 +9,8 @@ Legend: Q codebooks, T frames, n samples.
 """
 
 import math
+from collections.abc import Callable
+from functools import cached_property
 from typing import Protocol, Self
 
 import numpy as np
@@ -53,14 +55,28 @@ class Decoder(Protocol):
         """The samples [1, T * samples_per_frame] of codes [1, Q, T]; the state moves on."""
         ...
 
+    def hear(self, codes: Tensor, state: State) -> None:
+        """Move the state on as a call with these codes [1, Q, T] does, without their samples."""
+        ...
+
 
 class Codec:
-    """Both directions of the codec. `encode` takes any sample rate, `decode` gives its own."""
+    """Both directions of the codec. `encode` takes any sample rate, `decode` gives its own.
 
-    def __init__(self, encoder: CodecEncoder, decoder: Decoder, config: CodecConfig) -> None:
-        self.encoder = encoder
+    `encoder` gives the encoder, and is asked when the first recording comes.
+    """
+
+    def __init__(
+        self, encoder: Callable[[], CodecEncoder], decoder: Decoder, config: CodecConfig
+    ) -> None:
+        self._encoder = encoder
         self.decoder = decoder
         self.config = config
+
+    @cached_property
+    def encoder(self) -> CodecEncoder:
+        """Samples to codes."""
+        return self._encoder()
 
     @property
     def sample_rate_hz(self) -> int:
@@ -137,10 +153,26 @@ class CodecStream:
             frames = frames[room:]
         return np.concatenate(pieces)
 
+    @torch.inference_mode()
+    def hear(self, codes: CodeArray) -> None:
+        """Go on to the point after the next codes [T, Q], whose samples nobody wants.
+
+        Raises: InvalidValueError: as `Codec.decode`; the stream has not moved then.
+        """
+        frames = _checked(codes, self._config)
+        # Of the chunks before the last one, its context is all that is remembered.
+        last_start = (self.n_frames + len(frames) - 1) // CHUNK_FRAMES * CHUNK_FRAMES
+        n_passed = max(0, last_start - self.n_frames)
+        self._note(frames[:n_passed])
+        if n_passed < len(frames):
+            _, batch = self._batch_in_chunk(frames[n_passed:])
+            self._decoder.hear(batch, self._state)
+            self._note(frames[n_passed:])
+
     def copy(self) -> Self:
         """The same point of the utterance, to go on from on its own, as often as wanted.
 
-        A clone's reference is decoded once and copied for every utterance of its voice.
+        A clone's reference is heard once and copied for every utterance of its voice.
         """
         twin = type(self)(self._decoder, self._config)
         twin._state = self._state.copy()
@@ -150,15 +182,22 @@ class CodecStream:
 
     def _decode_in_chunk(self, frames: CodeArray) -> FloatArray:
         """The samples [T * samples_per_frame] of frames [T, Q] that lie in one chunk."""
+        n_context, batch = self._batch_in_chunk(frames)
+        samples = _samples(self._decoder(batch, self._state))
+        self._note(frames)
+        return samples[n_context * self._config.samples_per_frame :]
+
+    def _batch_in_chunk(self, frames: CodeArray) -> tuple[int, Tensor]:
+        """How much context is in front, and the batch [1, Q, T]; a new chunk has a new state."""
         context = self._recent[:0]
         if self.n_frames and self.n_frames % CHUNK_FRAMES == 0:
             self._state = self._decoder.new_state()
             context = self._recent
-        batch = _batch(np.concatenate([context, frames]), self._decoder)
-        samples = _samples(self._decoder(batch, self._state))
+        return len(context), _batch(np.concatenate([context, frames]), self._decoder)
+
+    def _note(self, frames: CodeArray) -> None:
         self._recent = np.concatenate([self._recent, frames])[-CONTEXT_FRAMES:]
         self.n_frames += len(frames)
-        return samples[len(context) * self._config.samples_per_frame :]
 
 
 def at_rate(samples: FloatArray, from_hz: int, to_hz: int) -> FloatArray:

@@ -118,6 +118,11 @@ class CodecDecoder(nn.Module):
             state.n_frames += codes.shape[-1]
         return samples.squeeze(1).clamp(min=-1, max=1)
 
+    def hear(self, codes: Tensor, state: object) -> None:
+        """Move `state` on by T frames, codes int64 [B, Q, T], whose samples nobody wants."""
+        assert isinstance(state, DecoderState), "a state of another decoder"
+        self(codes, state)
+
 
 def _quantizer(config: CodecDecoderConfig) -> SplitResidualVQ:
     """The two stacks of codebooks; an entry has half of the quantiser's outer size."""

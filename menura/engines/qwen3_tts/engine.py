@@ -29,7 +29,6 @@ from menura.engines.qwen3_tts.config_files import read_config
 from menura.engines.qwen3_tts.decoder import QwenDecoder
 from menura.engines.qwen3_tts.description import ENGINE, spec_of
 from menura.engines.qwen3_tts.footprint import working_bytes
-from menura.engines.qwen3_tts.generate import Models
 from menura.engines.qwen3_tts.live_row import Loaded, Utterance
 from menura.engines.qwen3_tts.native_rows import MAX_ROWS
 from menura.engines.qwen3_tts.options import GenerationOptions, resolve
@@ -53,21 +52,17 @@ class Qwen3TTSEngine:
 
     def __init__(self, folder: Path, arguments: LoadArguments) -> None:
         is_exact = arguments.precision == EXACT
-        silence_s = _silence_s(arguments.extra, is_exact=is_exact)
+        self._silence_s = _silence_s(arguments.extra, is_exact=is_exact)
         self.config = read_config(folder)
         self.tokenizer = read_tokenizer(folder, self.config)
         fingerprint = fingerprint_of(folder)
         self.running = accelerate.load(folder, self.config, fingerprint, arguments)
-        parts = self.running.parts
-        self.models = Models(parts.talker, parts.code_predictor)
+        self.models = self.running.models
         self.codec = self.running.codec
         max_rows = MAX_ROWS if self.running.is_native else 1
         self._spec = spec_of(self.config, fingerprint, max_rows)
         self._is_exact = is_exact
         self._references = ReferenceStreams(self.codec)
-        self._voices: VoiceEncoder | None = None
-        if parts.speaker_encoder is not None:
-            self._voices = VoiceEncoder(parts.speaker_encoder, self.codec, fingerprint, silence_s)
 
     @classmethod
     def recognises(cls, folder: Path) -> Match | None:
@@ -117,9 +112,12 @@ class Qwen3TTSEngine:
     def parts(self) -> Mapping[str, nn.Module]:
         """The modules by name.
 
-        In a fast mode their numbers are as the files store them, and what runs is a packed copy.
+        In a fast mode they are mapped now, with their numbers as the files store them, and what
+        runs is a packed copy.
+
+        Raises: ModelFilesError: the files have changed since the model was loaded.
         """
-        loaded = self.running.parts
+        loaded = self.running.parts()
         parts: dict[str, nn.Module] = {
             "talker": loaded.talker,
             "code_predictor": loaded.code_predictor,
@@ -133,7 +131,7 @@ class Qwen3TTSEngine:
     @property
     def stages(self) -> Mapping[Stage, tuple[str, ...]]:
         """The parts that each stage needs."""
-        speaker = ("speaker_encoder",) if self.running.parts.speaker_encoder else ()
+        speaker = ("speaker_encoder",) if self.config.speaker_encoder else ()
         return {
             Stage.VOICE: (*speaker, "codec_encoder"),
             Stage.GENERATE: ("talker", "code_predictor"),
@@ -150,13 +148,7 @@ class Qwen3TTSEngine:
 
         Raises: UnsupportedError: this model cannot clone; InvalidValueError, AudioTooLargeError.
         """
-        if self._voices is None:
-            raise UnsupportedError(
-                f"{self._spec.model!r} cannot speak like a recording; a Base model can.",
-                param="voice",
-                needs=Capability.CLONE,
-            )
-        prompt = self._voices.encode(reference, mode)
+        prompt = self._voice_encoder().encode(reference, mode)
         codes = prompt.arrays.get(CODES)
         if self.running.is_native and codes is not None:
             # Else the first words in this voice would wait for it.
@@ -169,12 +161,8 @@ class Qwen3TTSEngine:
         Raises: UnsupportedError: this model cannot clone; InvalidValueError: the file is not one,
             or holds more than plain tensors and texts.
         """
-        if self._voices is None:
-            raise UnsupportedError(
-                f"{self._spec.model!r} cannot speak like a recording; a Base model can.",
-                param="voice",
-                needs=Capability.CLONE,
-            )
+        if not self._spec.clones:
+            raise _cannot_clone(self._spec)
         prompts = upstream_voices.read(path, self._spec.fingerprint)
         for prompt in prompts:
             check_prompt(prompt, self.config)
@@ -226,11 +214,18 @@ class Qwen3TTSEngine:
         assert isinstance(prompt, Utterance)
         return working_bytes(stage, prompt, self.config)
 
+    def _voice_encoder(self) -> VoiceEncoder:
+        """What makes voices. Raises: UnsupportedError: this model cannot clone."""
+        speaker_encoder = self.running.speaker_encoder()
+        if speaker_encoder is None:
+            raise _cannot_clone(self._spec)
+        return VoiceEncoder(speaker_encoder, self.codec, self._spec.fingerprint, self._silence_s)
+
     def _check_voice(self, voice: str | VoicePrompt | None) -> None:
         """Nothing, or an error for a voice that other weights made."""
         if not isinstance(voice, VoicePrompt):
             return
-        if self._voices is None:
+        if not self._spec.clones:
             choices = self._spec.voice_choices()
             raise UnsupportedError(
                 f"{self._spec.model!r} cannot speak like a recording. Speak with the Base model "
@@ -238,13 +233,21 @@ class Qwen3TTSEngine:
                 param="voice",
                 needs=Capability.CLONE,
             )
-        if voice.fingerprint != self._voices.fingerprint:
+        if voice.fingerprint != self._spec.fingerprint:
             raise UnsupportedError(
                 "the voice was made by other weights than those that are loaded; make it again "
                 "with tts.voice(clip).",
                 param="voice",
             )
         check_prompt(voice, self.config)
+
+
+def _cannot_clone(spec: EngineSpec) -> UnsupportedError:
+    return UnsupportedError(
+        f"{spec.model!r} cannot speak like a recording; a Base model can.",
+        param="voice",
+        needs=Capability.CLONE,
+    )
 
 
 def _given(folder: Path | None) -> Path:

@@ -8,11 +8,11 @@ alone.
 Legend: T prompt positions, Q codebooks, D talker width, V codec vocabulary.
 """
 
+import gc
 import weakref
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Protocol
 
 import numpy as np
@@ -25,12 +25,13 @@ from menura.engines.qwen3_tts import code_predictor, generate
 from menura.engines.qwen3_tts.config import TalkerConfig
 from menura.engines.qwen3_tts.prefix_states import FEWEST_ROWS, PrefixStates
 from menura.engines.qwen3_tts.utterance_row import Outcome, Row, Settings, TrailingText
-from menura.errors import NumericsError
+from menura.errors import MenuraError, NumericsError
 from menura.runtime.native.frame import FrameRow
 from menura.runtime.sampling import draw
-from menura.speech import FloatArray
+from menura.speech import FinishReason, FloatArray
 
 MAX_ROWS = 8  # in one call
+N_SLOTS = 64  # of utterances that are under way at the same time
 
 
 class FrameStep(Protocol):
@@ -75,8 +76,7 @@ class NativeRows:
         self.step = step
         self._config = config
         self._prefixes = prefixes
-        self._new_slots = count()
-        self._free_slots: list[int] = []
+        self._free_slots = list(reversed(range(N_SLOTS)))
         self._lost_slots: deque[int] = deque()  # of rows that the garbage collector found
         ids = np.arange(config.codec_vocab_size)
         self._codes = ids < config.code_predictor.codebook_size
@@ -92,7 +92,8 @@ class NativeRows:
     ) -> NativeRow:
         """An utterance whose prompt rows [T, D] the talker has read.
 
-        Raises: NumericsError: the scores of the first code are not numbers.
+        Raises: NumericsError: the scores of the first code are not numbers; MenuraError: there is
+            no slot or no memory left.
         """
         slot = self._slot()
         try:
@@ -108,7 +109,7 @@ class NativeRows:
             call = self._call(slot, len(inputs), hidden, settings)
             row = NativeRow(settings=settings, noise=noise, text=text, slot=slot, call=call)
             self._take(row, int(first.code), [int(first.is_sound)])
-        except NumericsError:
+        except BaseException:
             self._free(slot)
             raise
         row.lost = weakref.finalize(row, self._lost_slots.append, slot)
@@ -121,8 +122,12 @@ class NativeRows:
             together = [_native(row) for row in rows[start : start + MAX_ROWS]]
             for row in together:
                 self._prepare(row)
-            self.step.frame([row.call for row in together])
-            outcomes += [self._settled(row) for row in together]
+            try:
+                self.step.frame([row.call for row in together])
+            except MenuraError as error:  # no memory: these rows end, others may go on
+                outcomes += [_ended(row, error) for row in together]
+            else:
+                outcomes += [self._settled(row) for row in together]
         return outcomes
 
     def release(self, row: Row) -> None:
@@ -132,10 +137,20 @@ class NativeRows:
             self._free(taken.slot)
 
     def _slot(self) -> int:
-        """A slot that no row has; those of rows that nobody released are taken back first."""
+        """A slot that no row has; those of rows that nobody released are taken back first.
+
+        Raises: MenuraError: all have one.
+        """
+        if not self._free_slots:
+            gc.collect()  # a row that nobody released may hang in a circle
         while self._lost_slots:
             self._free(self._lost_slots.popleft())
-        return self._free_slots.pop() if self._free_slots else next(self._new_slots)
+        if not self._free_slots:
+            raise MenuraError(
+                f"{N_SLOTS} utterances are under way, and there is no room for another: wait "
+                "until one ends, or close a stream that nobody hears."
+            )
+        return self._free_slots.pop()
 
     def _read(self, slot: int, inputs: FloatArray, n_fixed: int) -> tuple[FloatArray, FloatArray]:
         """State [D] and scores [V] after the prompt [T, D], from what is known of its beginning."""
@@ -198,8 +213,14 @@ class NativeRows:
         row.call.seen[first] = True
 
     def _free(self, slot: int) -> None:
-        self.step.release(slot)
         self._free_slots.append(slot)
+        self.step.release(slot)
+
+
+def _ended(row: NativeRow, error: MenuraError) -> MenuraError:
+    """The error, after it ended the row."""
+    row.finish = FinishReason.ERROR
+    return error
 
 
 def _native(row: Row) -> NativeRow:

@@ -1,7 +1,7 @@
 """From a row's frames to the samples that it hands over: whole, or in chunks while it is made.
 
 A clone that is made in context speaks on from its reference, so the codec hears the reference's
-frames first. Their samples are not handed over, and their decoded state is kept for the next time.
+frames first, without giving their samples, and its state after them is kept for the next time.
 
 Legend: T frames, Q codebooks, n samples.
 """
@@ -88,7 +88,7 @@ class ChunkedPlayout:
 
 
 class ReferenceStreams:
-    """Codec streams that stand right after a reference; each reference is decoded once."""
+    """Codec streams that stand right after a reference; each reference is heard once."""
 
     def __init__(self, codec: Codec, capacity: int = 16) -> None:
         self._codec = codec
@@ -102,6 +102,6 @@ class ReferenceStreams:
         stream = self._after.get(key)
         if stream is None:
             stream = self._codec.stream()
-            stream.decode(reference)
+            stream.hear(reference)
             self._after.keep(key, stream)
         return stream.copy()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from menura.engines.contract import NoiseSource
-from menura.errors import NumericsError
+from menura.errors import MenuraError, NumericsError
 from menura.runtime.sampling import Sampling
 from menura.speech import FinishReason
 
@@ -115,7 +115,7 @@ class Row:
 
 
 # A frame's codes [Q], or why the row has none.
-Outcome = NDArray[np.int64] | NumericsError
+Outcome = NDArray[np.int64] | MenuraError
 
 
 class FrameMaker(Protocol):

@@ -18,6 +18,7 @@
 
 #include "api.h"
 #include "codec_check.h"
+#include "pace.h"
 #include "pool.h"
 
 namespace menura::codec {
@@ -79,9 +80,13 @@ struct Decoder {
     const unsigned char* weights = nullptr;
     const CodecKernels* kernels = nullptr;
     std::shared_ptr<Pool> pool;
+    std::vector<Pace> paces;  // of pieces with 1, 2, ... frames
+    bool is_alone = false;    // the caller, in this piece
     int64_t n_threads = 1, frames = 1, state_bytes = 0, row_floats = 0, stream_head = 0;
-    size_t late = 0;    // the first operation that is run on parts of a frame
-    int64_t parts = 1;  // of a frame
+    size_t unbounded = 0;  // operations up to here may remember a stream from its beginning on
+    int64_t forgets = 0;   // frames after which the others remember nothing that was before
+    size_t late = 0;       // the first operation that is run on parts of a frame
+    int64_t parts = 1;     // of a frame
     Buffer acts[2], held, stream, scratch, rows, turns;
 };
 
@@ -116,6 +121,18 @@ void choose_late(Decoder& d) {
         if (op.rate > 1 && op.steps * op.rate >= MANY_STEPS) d.late = i;
     }
     while (d.parts < MOST_PARTS && d.ops[d.late].steps % (2 * d.parts) == 0) d.parts *= 2;
+}
+
+// What stands behind the last attention looks back by a few steps each. Backwards from the end:
+// for so many last steps of an operation's output, which steps of its input are needed?
+void find_memory(Decoder& d) {
+    int64_t needed = 0;
+    for (d.unbounded = d.ops.size(); d.unbounded > 0; d.unbounded--) {
+        const CodecOp& op = d.ops[d.unbounded - 1];
+        if (op.kind == Kind::attention) break;
+        needed = (needed + op.rate - 1) / op.rate + past_steps(op);
+        d.forgets = (needed + op.steps - 1) / op.steps;
+    }
 }
 
 int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -189,7 +206,7 @@ void execute(Decoder& d, Work& work) {
     work.next_item.store(0, std::memory_order_relaxed);
     work.n_items = d.kernels->n_items(work);
     Call call{d.kernels, &work};
-    if (is_small(work)) {
+    if (d.is_alone || is_small(work)) {
         run_part(&call, 0, 1);
     } else {
         d.pool->run(run_part, &call);
@@ -274,6 +291,7 @@ int64_t position_of(const unsigned char* state) {
     return position;
 }
 
+// Without `samples`, only what may be remembered for ever is run.
 void run_piece(
     Decoder& d, unsigned char* state, const int64_t* codes, int64_t n_frames, float* samples) {
     int64_t position = position_of(state);
@@ -289,13 +307,34 @@ void run_piece(
     work.row_floats = d.row_floats;
     work.position = position;
     work.n_threads = d.n_threads;
-    for (size_t i = 0; i < d.late; i++) {
+    const size_t n_early = samples == nullptr ? d.unbounded : d.late;
+    for (size_t i = 0; i < n_early; i++) {
         work.steps = d.ops[i].steps * n_frames;
         run_op(d, i, state, work);
     }
-    run_late(d, state, n_frames, work);
+    if (samples != nullptr) run_late(d, state, n_frames, work);
     position += n_frames;
     std::memcpy(state, &position, sizeof position);
+}
+
+// Runs frames [T, Q] in pieces. `samples` [T, steps] may be null, as in `run_piece`.
+void run_pieces(
+    Decoder& d, unsigned char* state, const int64_t* codes, int64_t n_frames, float* samples) {
+    while (n_frames > 0) {
+        const int64_t n = n_frames < d.frames ? n_frames : d.frames;
+        Pace& pace = d.paces[size_t(n) - 1];
+        if (samples == nullptr) {  // only a part of the work: its time compares with nothing
+            d.is_alone = pace.is_alone_faster();
+            run_piece(d, state, codes, n, samples);
+        } else {
+            const TimedPass pass(pace);
+            d.is_alone = pass.is_alone();
+            run_piece(d, state, codes, n, samples);
+        }
+        codes += n * d.ops.front().codebooks;
+        if (samples != nullptr) samples += n * d.ops.back().steps;
+        n_frames -= n;
+    }
 }
 
 bool are_codes(const Decoder& d, const int64_t* codes, int64_t n_frames) {
@@ -304,6 +343,12 @@ bool are_codes(const Decoder& d, const int64_t* codes, int64_t n_frames) {
         if (codes[i] < 0 || codes[i] >= lookup.entries) return false;
     }
     return true;
+}
+
+// A status that forbids to move the stream, or MENURA_OK.
+int status_of(Decoder& d, const unsigned char* state, const int64_t* codes, int64_t n_frames) {
+    if (position_of(state) < 0 || !are_codes(d, codes, n_frames)) return MENURA_BAD_ARGUMENT;
+    return d.pool->run(nothing, nullptr) ? MENURA_OK : MENURA_FORKED;
 }
 
 std::unique_ptr<Decoder> open(
@@ -330,7 +375,9 @@ std::unique_ptr<Decoder> open(
     d->frames = frames;
     d->n_threads = n_threads;
     d->pool = shared_pool(n_threads);
+    d->paces.assign(size_t(frames), Pace(n_threads));
     place_memories(*d);
+    find_memory(*d);
     choose_late(*d);
     allocate(*d);
     return d;
@@ -363,20 +410,33 @@ MENURA_API int64_t menura_codec_state_bytes(const void* decoder) {
 // process was forked, it has not moved; gives a `menura_status`.
 MENURA_API int menura_codec_run(
     void* decoder, void* state, const int64_t* codes, int64_t n_frames, float* samples) {
-    menura::codec::Decoder& d = *static_cast<menura::codec::Decoder*>(decoder);
+    using namespace menura::codec;
+    Decoder& d = *static_cast<Decoder*>(decoder);
     unsigned char* bytes = static_cast<unsigned char*>(state);
-    const bool is_state = menura::codec::position_of(bytes) >= 0;
-    if (!is_state || !menura::codec::are_codes(d, codes, n_frames)) return MENURA_BAD_ARGUMENT;
-    if (!d.pool->run(menura::codec::nothing, nullptr)) return MENURA_FORKED;
-    const menura::codec::CodecOp& output = d.ops.back();
-    while (n_frames > 0) {
-        const int64_t n = n_frames < d.frames ? n_frames : d.frames;
-        menura::codec::run_piece(d, bytes, codes, n, samples);
-        codes += n * d.ops.front().codebooks;
-        samples += n * output.steps;
-        n_frames -= n;
+    const int status = status_of(d, bytes, codes, n_frames);
+    if (status == MENURA_OK) run_pieces(d, bytes, codes, n_frames, samples);
+    return status;
+}
+
+// Moves a stream on by frames [T, Q] as `menura_codec_run` does, bit for bit, without samples: what
+// is forgotten again before the end is not computed.
+MENURA_API int menura_codec_hear(
+    void* decoder, void* state, const int64_t* codes, int64_t n_frames) {
+    using namespace menura::codec;
+    Decoder& d = *static_cast<Decoder*>(decoder);
+    unsigned char* bytes = static_cast<unsigned char*>(state);
+    const int status = status_of(d, bytes, codes, n_frames);
+    if (status != MENURA_OK) return status;
+    const int64_t n_last = n_frames < d.forgets ? n_frames : d.forgets;
+    const int64_t n_first = n_frames - n_last;
+    try {
+        std::vector<float> samples(size_t(n_last * d.ops.back().steps));  // nobody wants them
+        run_pieces(d, bytes, codes, n_first, nullptr);
+        run_pieces(d, bytes, codes + n_first * d.ops.front().codebooks, n_last, samples.data());
+        return MENURA_OK;
+    } catch (const std::bad_alloc&) {
+        return MENURA_NO_MEMORY;
     }
-    return MENURA_OK;
 }
 
 MENURA_API void menura_codec_close(void* decoder) {

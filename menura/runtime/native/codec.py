@@ -7,6 +7,7 @@ Legend: T frames, Q codebooks.
 
 import ctypes
 import threading
+from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -21,7 +22,10 @@ FRAMES_PER_PIECE = 4  # what the buffers hold; longer calls are cut
 _MODES = {CodecMode.EXACT: 0, CodecMode.BF16: 1}
 _ALIGNMENT = 64
 _ERROR_BYTES = 256
-_FORKED = 3  # menura_status of api.h
+_FAILURES = {  # by menura_status of api.h
+    2: "there is not enough memory for the codec's samples",
+    3: "the process was forked: load the model again in the new process",
+}
 
 
 class NativeState:
@@ -82,23 +86,30 @@ class NativeDecoder:
 
         Raises: MenuraError: the process was forked after the decoder was made.
         """
+        samples = np.empty(len(codes) * self.samples_per_frame, np.float32)
+        self._run(self._library.menura_codec_run, codes, state, samples.ctypes.data)
+        return samples
+
+    def hear(self, codes: NDArray[np.int64], state: NativeState) -> None:
+        """Move the stream on by codes [T, Q] whose samples nobody wants, to the same state.
+
+        Raises: MenuraError: as `decode`; or there is not enough memory.
+        """
+        self._run(self._library.menura_codec_hear, codes, state)
+
+    def _run(
+        self, call: Callable[..., int], codes: NDArray[np.int64], state: NativeState, *more: int
+    ) -> None:
         assert codes.shape == (len(codes), self.n_codebooks), "codes of another shape"
         assert len(state.data) == self._state_bytes, "a state of another decoder"
         frames = np.ascontiguousarray(codes, np.int64)
-        samples = np.empty(len(frames) * self.samples_per_frame, np.float32)
+        place = frames.ctypes.data
         with self._lock:
             assert self._handle, "the decoder was closed"
-            status = self._library.menura_codec_run(
-                self._handle,
-                state.data.ctypes.data,
-                frames.ctypes.data,
-                len(frames),
-                samples.ctypes.data,
-            )
-        if status == _FORKED:
-            raise MenuraError("the process was forked: load the model again in the new process")
+            status = call(self._handle, state.data.ctypes.data, place, len(frames), *more)
+        if status in _FAILURES:
+            raise MenuraError(_FAILURES[status])
         assert status == 0, "a code is not in its codebook"
-        return samples
 
     def close(self) -> None:
         """Free the buffers; the decoder cannot be used afterwards."""
@@ -124,6 +135,8 @@ def _with_signatures(loaded: ctypes.CDLL) -> ctypes.CDLL:
     loaded.menura_codec_state_bytes.argtypes = [pointer]
     loaded.menura_codec_run.restype = number
     loaded.menura_codec_run.argtypes = [pointer, pointer, pointer, size, pointer]
+    loaded.menura_codec_hear.restype = number
+    loaded.menura_codec_hear.argtypes = [pointer, pointer, pointer, size]
     loaded.menura_codec_close.restype = None
     loaded.menura_codec_close.argtypes = [pointer]
     return loaded

@@ -4,7 +4,7 @@ An operation is a heavy layer with the light ones behind it: a convolution adds 
 the sum for the next one, bends it by an activation and hands it on.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from itertools import chain
@@ -123,20 +123,27 @@ def _flat(layers: Iterable[Layer]) -> Iterator[Layer | _Mark]:
             yield layer
 
 
-def _grouped(layers: Iterable[Layer]) -> list[tuple[Heavy, _Ends]]:
-    """Each heavy layer with what is fused into its end."""
-    groups: list[tuple[Heavy, _Ends]] = []
+def _grouped(layers: Iterable[Layer]) -> Iterator[tuple[Heavy, _Ends, Heavy | None]]:
+    """Each heavy layer with what is fused into its end, and the heavy layer behind it.
+
+    A layer is asked for when the one before it was taken: only few of them exist at a time.
+    """
+    held: Heavy | None = None
+    ends = _Ends()
     for layer in _flat(layers):
         assert not isinstance(layer, Residual), "the list is flat"
         if isinstance(layer, Snake | Gelu | Gated):
-            groups[-1][1].activation = layer
+            ends.activation = layer
         elif layer is _Mark.ADD:
-            groups[-1][1].adds = True
+            ends.adds = True
         elif layer is _Mark.SAVE:
-            groups[-1][1].keeps = True
+            ends.keeps = True
         elif not isinstance(layer, _Mark):
-            groups.append((layer, _Ends()))
-    return groups
+            if held is not None:
+                yield held, ends, layer
+            held, ends = layer, _Ends()
+    assert held is not None, "a program has layers"
+    yield held, ends, None
 
 
 @dataclass
@@ -145,16 +152,14 @@ class _Lowering:
 
     mode: CodecMode
     ops: list[dict[str, float]] = field(default_factory=list)
-    blob: list[NDArray[np.uint8]] = field(default_factory=list)
-    n_bytes: int = 0
+    blob: bytearray = field(default_factory=bytearray)
     steps: int = 1
     place: Place = field(default_factory=lambda: evenly(0))
     offsets: dict[int, int] = field(default_factory=dict)
 
-    def program(self, groups: Sequence[tuple[Heavy, _Ends]]) -> Program:
+    def program(self, groups: Iterable[tuple[Heavy, _Ends, Heavy | None]]) -> Program:
         """The operations and weights of all layers."""
-        following = [layer for layer, _ in groups[1:]]
-        for (layer, ends), after in zip(groups, [*following, None], strict=True):
+        for layer, ends, after in groups:
             self._lower(layer, ends, after)
         ops = np.zeros(len(self.ops), OP)
         for index, values in enumerate(self.ops):
@@ -162,7 +167,7 @@ class _Lowering:
                 ops[index][name] = value
         ops["reads_wide"][:-1] = ops["steps"][:-1] <= _WIDE_STEPS
         ops["writes_wide"][:-1] = ops["reads_wide"][1:]
-        return Program(self.mode, ops, np.concatenate(self.blob))
+        return Program(self.mode, ops, np.frombuffer(self.blob, np.uint8))
 
     def _lower(self, layer: Heavy, ends: _Ends, after: Heavy | None) -> None:
         match layer:
@@ -189,12 +194,9 @@ class _Lowering:
 
     def _write(self, array: NDArray[np.generic]) -> int:
         """Where the array stands among the weights after it was appended."""
-        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        offset = self.n_bytes
-        padded = np.zeros(rounded_up(len(data), _ALIGNMENT), np.uint8)
-        padded[: len(data)] = data
-        self.blob.append(padded)
-        self.n_bytes += len(padded)
+        offset = len(self.blob)
+        self.blob += np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        self.blob += bytes(-len(self.blob) % _ALIGNMENT)
         return offset
 
     def _lookup(self, layer: Lookup) -> None:

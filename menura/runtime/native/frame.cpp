@@ -15,6 +15,7 @@ namespace menura {
 
 int LanguageModel::frame(int n_rows, menura_row* rows) {
     Frame frame = begin(n_rows, rows);
+    const TimedPass pass(paces_[static_cast<size_t>(n_rows) - 1]);
     const int status = run([&](Worker& worker, int thread) {
         DrawScratch& scratch = draws_[static_cast<size_t>(thread)];
         show_first(worker, frame);
@@ -22,7 +23,7 @@ int LanguageModel::frame(int n_rows, menura_row* rows) {
             predict(worker, frame, codebook, scratch);
         }
         listen(worker, frame, scratch);
-    });
+    }, pass.is_alone());
     for (int i = 0; i < n_rows && status == MENURA_OK; ++i) {
         slot(rows[i].slot).n_positions = rows[i].position + 1;
     }

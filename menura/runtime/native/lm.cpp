@@ -52,6 +52,7 @@ LanguageModel::LanguageModel(const menura_model& model, const LmKernels& kernels
       talker_(with_layers(model.talker, talker_layers_)),
       predictor_(with_layers(model.predictor, predictor_layers_)),
       pool_(shared_pool(n_threads)),
+      paces_(MAX_ROWS, Pace(n_threads)),
       draws_(static_cast<size_t>(n_threads)),
       inputs_(zeroed<float>(static_cast<int64_t>(MAX_TOKENS) * model.talker.hidden)),
       sums_(zeroed<float>(static_cast<int64_t>(MAX_ROWS) * model.talker.hidden)) {
@@ -93,12 +94,13 @@ int LanguageModel::prefill(
         std::memcpy(space_->residual.get(), inputs + start * size, n * size * sizeof(float));
         const float* last = space_->residual.get() + (n - 1) * size;
         const bool is_end = start + n == n_tokens;
-        const int status = run([&](Worker& worker, int) {
+        const auto pass = [&](Worker& worker, int) {
             talker_.run(worker, *space_, tokens, n);
             if (is_end) {
                 score(worker, stack, model_.talker_head, last, stack.hidden, 1);
             }
-        });
+        };
+        const int status = run(pass, paces_[0].is_alone_faster());
         if (status != MENURA_OK) {
             return status;
         }
@@ -123,7 +125,7 @@ int LanguageModel::trace(bool of_predictor, int n_tokens, const float* inputs, f
     std::memcpy(space_->residual.get(), inputs, n_tokens * size * sizeof(float));
     const int status = run([&](Worker& worker, int) {
         stack.run(worker, *space_, tokens, n_tokens, states);
-    });
+    }, false);
     float* normed = states + static_cast<size_t>(sizes.n_layers) * n_tokens * size;
     for (int i = 0; i < n_tokens; ++i) {
         workers_[0]->kernels.normalise(

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "pace.h"
 #include "sampling.h"
 #include "stack.h"
 
@@ -37,8 +38,9 @@ private:
         Token talker_tokens[MAX_ROWS];
     };
 
+    // task(worker, thread) on all threads, or on the caller's alone.
     template <typename Task>
-    int run(const Task& task);  // task(worker, thread) on all threads
+    int run(const Task& task, bool is_alone);
     void reserve_positions(int n_positions);
     Frame begin(int n_rows, menura_row* rows);
 
@@ -68,6 +70,7 @@ private:
     Stack talker_;
     Stack predictor_;
     std::shared_ptr<Pool> pool_;
+    std::vector<Pace> paces_;  // of frames with 1, 2, ... rows
     std::vector<std::unique_ptr<Worker>> workers_;  // one a thread
     std::vector<DrawScratch> draws_;                // one a thread
     std::unique_ptr<Workspace> space_;
@@ -78,7 +81,7 @@ private:
 };
 
 template <typename Task>
-int LanguageModel::run(const Task& task) {
+int LanguageModel::run(const Task& task, bool is_alone) {
     struct Context {
         LanguageModel* model;
         const Task* task;
@@ -89,7 +92,7 @@ int LanguageModel::run(const Task& task) {
         worker.begin(*c.model->pool_, thread, n_threads);
         (*c.task)(worker, thread);
     };
-    return pool_->run(on_thread, &context) ? MENURA_OK : MENURA_FORKED;
+    return pool_->run(on_thread, &context, is_alone) ? MENURA_OK : MENURA_FORKED;
 }
 
 }  // namespace menura

@@ -1,10 +1,10 @@
 """Packed weights: one file in the cache, written once, taken into memory as it stands ever after.
 
-The arrays in it are laid out for the kernels, so loading a model is reading the file once. Where
-the system has huge pages it is read into them, because kernels that walk through all weights for
-every frame are a third faster there; elsewhere it is mapped. A file is believed only if it is whole
-and says that it was made by these kernels, for this mode, from these very weights; else it is made
-again in its place.
+The arrays in it are laid out for the kernels, which walk through all of them for every frame and
+are a third faster in huge pages. Many file systems keep files in such pages, so the file is mapped;
+where it does not come to lie in them, it is copied to huge pages of its own. A file is believed
+only if nobody else can have written it, it is whole, and it says that it was made by these kernels,
+for this mode, from these very weights; else it is made again in its place.
 
     magic [8] | length of the text [8] | text (JSON) | zeros up to a multiple of 4096 | arrays
 
@@ -14,7 +14,10 @@ Each array begins at a multiple of 64 bytes.
 import json
 import mmap
 import os
+import stat
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from io import FileIO
 from pathlib import Path
@@ -24,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from menura import settings
+from menura.runtime import devices
 from menura.runtime.whole_file import whole_file
 
 Bytes = NDArray[np.uint8]
@@ -32,7 +36,11 @@ _MAGIC = b"MENURAPK"
 _LENGTH_BYTES = 8
 _ALIGNMENT = 64
 _PAGE = 4096
-_READ_BYTES = 64 * 2**20
+_MADV_POPULATE_READ = 22  # of Linux 5.14; Python's own name for it came later
+_ENOUGH_HUGE = 0.8  # of a file: 4 kB pages throughout cost a fifth of a frame
+_MOST_READERS = 4
+_READ_BYTES = 32 * 2**20  # at once, by one of several threads: whole huge pages
+_WRITE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _MAX_TEXT_BYTES = 16 * 2**20
 
 
@@ -74,7 +82,7 @@ def folder() -> Path:
 def opened(path: Path, origin: Origin, sources: Callable[[], Sequence[Source]]) -> Packed:
     """The arrays of a file, which is made first where it is missing, damaged or of another origin.
 
-    Where the disk refuses, the arrays stay in memory.
+    Where the disk refuses, or keeps nothing from other users, the arrays stay in memory.
     """
     if (arrays := taken(path, origin)) is not None:
         return Packed(arrays)
@@ -82,25 +90,27 @@ def opened(path: Path, origin: Origin, sources: Callable[[], Sequence[Source]]) 
     try:
         _write(path, origin, found)
     except OSError as error:
-        kept = {source.name: _made(source) for source in found}
-        why = f"{path} cannot be written: {error.strerror or error}"
-        return Packed(MappingProxyType(kept), was_made=True, not_kept=why)
-    arrays = taken(path, origin)
-    assert arrays is not None, "a file that was just written is of its own origin"
+        return _in_memory_alone(found, f"{path} cannot be written: {error.strerror or error}")
+    del found  # what it holds is in the file now
+    if (arrays := taken(path, origin)) is None:
+        return _in_memory_alone(sources(), f"{path} can be written by others")
     return Packed(arrays, was_made=True)
 
 
+def _in_memory_alone(sources: Sequence[Source], why: str) -> Packed:
+    arrays = {source.name: _made(source) for source in sources}
+    return Packed(MappingProxyType(arrays), was_made=True, not_kept=why)
+
+
 def taken(path: Path, origin: Origin) -> Mapping[str, Bytes] | None:
-    """The arrays of a file; None if it is not there, cannot be read, or is not of this origin."""
+    """The arrays of a file; None if it is not there, cannot be read, or is not to be believed."""
     try:
         with path.open("rb", buffering=0) as file:
-            size = os.fstat(file.fileno()).st_size
-            places = _places(_text(file), origin, size)
-            if places is None:
+            facts = os.fstat(file.fileno())
+            places = _places(_text(file), origin, facts.st_size)
+            if places is None or not _is_safe(facts):
                 return None
-            whole = _in_huge_pages(file, size) if hasattr(mmap, "MADV_HUGEPAGE") else None
-            if whole is None:
-                whole = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+            whole = _in_memory(file, facts.st_size)
     except OSError:
         return None
     view = np.frombuffer(whole, np.uint8)
@@ -108,19 +118,74 @@ def taken(path: Path, origin: Origin) -> Mapping[str, Bytes] | None:
     return MappingProxyType({name: view[start:end] for name, (start, end) in places.items()})
 
 
-def _in_huge_pages(file: FileIO, size: int) -> mmap.mmap | None:
-    """All bytes of the file, read; None where there is no room for them or the file has changed."""
+def _is_safe(facts: os.stat_result) -> bool:
+    """Whether nobody but the user, or who administers the machine, can have written the file."""
+    is_trusted = not hasattr(os, "geteuid") or facts.st_uid in (os.geteuid(), 0)
+    return is_trusted and stat.S_ISREG(facts.st_mode) and not facts.st_mode & _WRITE_BY_OTHERS
+
+
+def _in_memory(file: FileIO, size: int) -> mmap.mmap:
+    """The file's bytes in huge pages if they can be had: those of the file itself, or a copy's.
+
+    Raises: OSError: the file has changed.
+    """
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        found = _in_its_huge_pages(file, size) or _copied(file, size)
+        if found is not None:
+            return found
+    return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+
+
+def _in_its_huge_pages(file: FileIO, size: int) -> mmap.mmap | None:
+    """The mapped file; None where too little of it lies in huge pages."""
+    n_before = _huge_file_bytes()
+    mapped = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+    with suppress(OSError):  # an old kernel; whatever it cannot do, the count tells
+        mapped.madvise(mmap.MADV_HUGEPAGE)
+        mapped.madvise(_MADV_POPULATE_READ)
+    if _huge_file_bytes() - n_before >= _ENOUGH_HUGE * size:
+        return mapped
+    mapped.close()  # before another copy is in memory
+    return None
+
+
+def _huge_file_bytes() -> int:
+    """How much of this process's mapped files lies in huge pages."""
     try:
-        whole = mmap.mmap(-1, size)
+        lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    except OSError:  # no Linux, or an old one
+        return 0
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("FilePmdMapped:"))
+
+
+def _copied(file: FileIO, size: int) -> mmap.mmap | None:
+    """The file's bytes in huge pages of their own; None where there is no room for them.
+
+    Raises: OSError: the file has changed.
+    """
+    try:
+        # Private, because memory that could be shared has huge pages on few systems.
+        whole = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         whole.madvise(mmap.MADV_HUGEPAGE)
     except OSError:
         return None
-    file.seek(0)
-    n_read = 0
-    with memoryview(whole) as view:
-        while n := file.readinto(view[n_read : n_read + _READ_BYTES]):
+    starts = range(0, size, _READ_BYTES)
+    n_readers = min(devices.usable_cores(), _MOST_READERS)
+    with memoryview(whole) as view, ThreadPoolExecutor(n_readers) as readers:
+        for _ in readers.map(lambda at: _read(file, view[at : at + _READ_BYTES], at), starts):
+            pass
+    return whole
+
+
+def _read(file: FileIO, piece: memoryview, at: int) -> None:
+    """Fill the piece with the file's bytes from `at` on. Raises: OSError: there are fewer."""
+    with piece:
+        n_read = 0
+        while n_read < len(piece):
+            n = os.preadv(file.fileno(), [piece[n_read:]], at + n_read)
+            if n == 0:
+                raise OSError(f"{file.name!r} became shorter while it was read")
             n_read += n
-    return whole if n_read == size else None
 
 
 def _text(file: FileIO) -> bytes:
@@ -149,10 +214,19 @@ def _write(path: Path, origin: Origin, sources: Sequence[Source]) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     head, starts = _head(origin, sources)
     with whole_file(path) as file:
+        Path(file.name).chmod(0o600)
         file.write(head)
         for source, start in zip(sources, starts, strict=True):
             file.write(bytes(start - file.tell()))
             file.write(_made(source).data)
+    _forget(path)
+
+
+def _forget(path: Path) -> None:
+    """Let the system read the file anew: it then comes in huge pages, not as it was written."""
+    if hasattr(os, "posix_fadvise"):
+        with suppress(OSError), path.open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def _head(origin: Origin, sources: Sequence[Source]) -> tuple[bytes, list[int]]:

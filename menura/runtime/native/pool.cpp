@@ -112,12 +112,13 @@ Pool::~Pool() {
     }
 }
 
-bool Pool::run(Task task, void* context) {
+bool Pool::run(Task task, void* context, bool is_alone) {
     if (getpid() != process_) {
         return false;
     }
     std::lock_guard<std::mutex> turn(turn_);
-    if (n_threads_ == 1) {
+    is_alone_ = is_alone || n_threads_ == 1;
+    if (is_alone_) {
         task(context, 0, 1);
         return true;
     }
@@ -138,7 +139,7 @@ bool Pool::run(Task task, void* context) {
 }
 
 void Pool::barrier() {
-    if (n_threads_ == 1) {
+    if (is_alone_) {
         return;
     }
     const uint32_t number = n_barriers_.load(std::memory_order_relaxed);

@@ -30,8 +30,9 @@ public:
 
     int n_threads() const { return n_threads_; }
 
-    // Whether the task was run. Returns when all threads are done; callers take turns.
-    bool run(Task task, void* context);
+    // Whether the task was run. Returns when all threads are done; callers take turns. A caller
+    // that does it alone is thread 0 of 1.
+    bool run(Task task, void* context, bool is_alone = false);
 
     // Called by all threads of a task: none goes on before all have arrived.
     void barrier();
@@ -46,6 +47,7 @@ private:
     std::mutex turn_;
     Task task_ = nullptr;
     void* context_ = nullptr;
+    bool is_alone_ = false;
     std::atomic<bool> is_closing_{false};
     // Each on a line of its own: they are written by all threads.
     alignas(64) std::atomic<uint32_t> n_started_{0};

@@ -57,9 +57,19 @@ def test_a_file_where_a_folder_should_be_is_broken(tmp_path: Path) -> None:
     assert problem.startswith(f"{tmp_path / 'menura-home' / 'cache'} is not a folder")
 
 
-def test_kernels_that_cannot_be_had_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("lacking", "instead"),
+    [("", "with weights of 8 bits"), ("torch is too old", "in float32, since torch is too old")],
+)
+def test_kernels_that_cannot_be_had_say_why_and_what_runs_instead(
+    lacking: str, instead: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(build, "why_not", lambda: "there is no compiler")
-    assert health.examine().kernels.startswith("none: there is no compiler; models that have them ")
+    monkeypatch.setattr(health, "why_no_int8", lambda: lacking)
+    assert health.examine().kernels == (
+        f"none: there is no compiler; models that have them run in torch {instead}, several times "
+        "slower"
+    )
 
 
 def test_kernels_come_from_the_package_or_are_compiled(

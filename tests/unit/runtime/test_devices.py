@@ -1,7 +1,9 @@
 import os
+import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from menura.runtime import devices
 
@@ -58,3 +60,57 @@ def test_torch_is_asked_where_it_is_installed() -> None:
     names = [device.name for device in devices.devices()]
     assert names[0] == "cpu"
     assert len(names) >= 1 + torch.cuda.device_count()
+
+
+@pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        ({"avx2": True, "avx512_f": True}, False),
+        ({"avx512_bf16": True}, True),
+        ({"amx_bf16": True}, True),
+        ({"bf16": True, "neon": True}, True),
+        ({"avx512_bf16": False, "sve_max_length": 256}, False),
+    ],
+)
+def test_bfloat16_is_for_cpus_that_have_instructions_for_it(
+    told: dict[str, bool | int], found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: told, raising=False)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
+    assert devices.multiplies_bfloat16() is found
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    assert devices.multiplies_bfloat16() is False
+
+
+def test_an_older_torch_leaves_the_instructions_to_linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
+    monkeypatch.setattr(devices, "cpu", lambda: devices.Cpu("x", 1, 1, ("avx2", "avx512_bf16")))
+    assert devices.multiplies_bfloat16()
+    monkeypatch.setattr(devices, "cpu", lambda: devices.Cpu("x", 1, 1, ("avx2",)))
+    assert not devices.multiplies_bfloat16()
+
+
+@pytest.mark.parametrize(
+    ("platform", "capability", "said"),
+    [
+        ("linux", "AVX512", ""),
+        ("darwin", "AVX2", ""),
+        ("linux", "DEFAULT", "slow here (linux, DEFAULT)"),
+        ("win32", "AVX2", "slow here (win32, AVX2)"),
+    ],
+)
+def test_8_bits_in_torch_need_code_made_for_the_cpu(
+    platform: str, capability: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
+    assert devices.why_no_int8().endswith(said)
+    assert bool(devices.why_no_int8()) is bool(said)
+
+
+def test_8_bits_in_torch_need_its_operations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "_INT8_OPERATIONS", ("_no_such_operation",))
+    assert "has no product with packed 4-bit weights" in devices.why_no_int8()
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert devices.why_no_int8() == "torch is not installed"

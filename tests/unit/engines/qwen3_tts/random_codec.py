@@ -60,7 +60,7 @@ def random_codec(window: int = 72, seed: int = 0) -> Codec:
     for part in (encoder, decoder):
         for name, parameter in part.named_parameters():
             _draw(name, parameter, generator)
-    return Codec(encoder, decoder, config)
+    return Codec(lambda: encoder, decoder, config)
 
 
 def random_decoder(window: int = 72) -> CodecDecoder:

@@ -32,7 +32,7 @@ def torch_decoder(codec: Codec) -> CodecDecoder:
 def native(codec: Codec, mode: CodecMode = CodecMode.EXACT) -> Codec:
     """The same codec with its decoder on the native kernels."""
     made = program(torch_decoder(codec), codec.config.decoder, mode)
-    return Codec(codec.encoder, NativeCodecDecoder(NativeDecoder(made, 1)), codec.config)
+    return Codec(lambda: codec.encoder, NativeCodecDecoder(NativeDecoder(made, 1)), codec.config)
 
 
 def near(samples: FloatArray, wanted: FloatArray) -> None:
@@ -66,6 +66,16 @@ def test_a_stream_gives_the_same_samples_on_the_same_grid(size: int, mode: Codec
     stream = codec.stream()
     pieces = [stream.decode(codes(310)[first : first + size]) for first in range(0, 310, size)]
     assert np.array_equal(np.concatenate(pieces), codec.decode(codes(310)))
+
+
+@needs_kernels
+@pytest.mark.parametrize("n_heard", [3, 290, 300, 340])
+def test_a_stream_goes_on_from_what_it_has_only_heard(n_heard: int) -> None:
+    codec = native(random_codec())
+    decoded, heard = codec.stream(), codec.stream()
+    decoded.decode(codes(360)[:n_heard])
+    heard.hear(codes(360)[:n_heard])
+    assert np.array_equal(heard.decode(codes(360)[n_heard:]), decoded.decode(codes(360)[n_heard:]))
 
 
 @needs_kernels

@@ -16,6 +16,7 @@ from menura.engines.qwen3_tts.engine import Qwen3TTSEngine
 from menura.engines.qwen3_tts.live_row import Utterance
 from menura.engines.qwen3_tts.tiny import Tiny, write
 from menura.errors import InvalidValueError, MenuraError, ModelFilesError, UnsupportedError
+from menura.runtime import devices
 from menura.runtime.native import frame
 from menura.speech import FloatArray, Reference, SpeechRequest, validate
 
@@ -238,10 +239,27 @@ def test_without_kernels_their_precision_is_refused_with_the_reason(
     assert caught.value.param == "precision"
 
 
+needs_int8 = pytest.mark.skipif(bool(devices.why_no_int8()), reason=devices.why_no_int8())
+
+
+def no_int8(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "why_no_int8", lambda: "torch is too old")
+
+
+def test_without_kernels_and_torchs_8_bits_int8_is_refused_with_both_reasons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_kernels(monkeypatch)
+    no_int8(monkeypatch)
+    with pytest.raises(UnsupportedError, match="there is no compiler; and torch is too old"):
+        menura.load(write(tmp_path), precision="int8")
+
+
 def test_a_precision_of_the_settings_that_there_is_not_is_a_wish(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_kernels(monkeypatch)
+    no_int8(monkeypatch)
     monkeypatch.setenv("MENURA_PRECISION", "int8")
     tts = menura.load(write(tmp_path, Tiny("custom_voice")))
     speech = tts.speak("Hello.", seed=1, max_new_tokens=3)
@@ -249,10 +267,40 @@ def test_a_precision_of_the_settings_that_there_is_not_is_a_wish(
     assert "int8" in str(speech.applied["settings_not_heeded"])
 
 
-@pytest.mark.parametrize(("precision", "found"), [("auto", "fp32"), ("bf16", "bf16")])
+@pytest.mark.parametrize(
+    ("precision", "found", "why"),
+    [
+        ("auto", "fp32", "there is no compiler; and torch is too old"),
+        ("bf16", "bf16", "there is no compiler"),
+    ],
+)
 def test_without_kernels_torch_does_all_and_says_why(
     precision: str,
     found: str,
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    no_kernels(monkeypatch)
+    no_int8(monkeypatch)
+    tts = menura.load(write(tmp_path), precision=precision)
+    assert tts.engine.applied == {
+        "device": "cpu",
+        "precision": found,
+        "path": "torch",
+        "threads": torch.get_num_threads(),
+        "watched": True,
+        "fallback": why,
+    }
+    assert tts.spec.max_rows == 1
+    assert why in caplog.text
+
+
+@needs_int8
+@pytest.mark.parametrize("precision", ["auto", "int8"])
+def test_without_kernels_torch_runs_in_8_bits_and_says_why(
+    precision: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -261,13 +309,15 @@ def test_without_kernels_torch_does_all_and_says_why(
     tts = menura.load(write(tmp_path), precision=precision)
     assert tts.engine.applied == {
         "device": "cpu",
-        "precision": found,
+        "precision": "int8",
         "path": "torch",
         "threads": torch.get_num_threads(),
+        "codec": "bf16" if devices.multiplies_bfloat16() else "fp32",
         "watched": True,
         "fallback": "there is no compiler",
     }
     assert tts.spec.max_rows == 1
+    assert "in torch (int8)" in caplog.text
     assert "there is no compiler" in caplog.text
 
 

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from menura.engines.qwen3_tts.generate import Models, OneByOne
-from menura.engines.qwen3_tts.native_rows import MAX_ROWS, NativeRow, NativeRows
+from menura.engines.qwen3_tts.native_rows import MAX_ROWS, N_SLOTS, NativeRow, NativeRows
 from menura.engines.qwen3_tts.prefix_states import PrefixStates
 from menura.engines.qwen3_tts.utterance_row import FrameMaker, Row, Settings, TrailingText
-from menura.errors import NumericsError
+from menura.errors import MenuraError, NumericsError
+from menura.runtime.native.frame import FrameRow
 from menura.runtime.sampling import Sampling
 from menura.runtime.torch_noise import TorchNoise
 from tests.unit.engines.qwen3_tts.frame_twin import TorchStep
@@ -47,7 +48,7 @@ def run(frames: FrameMaker, live: Sequence[Row]) -> list[list[list[int]]]:
     made: list[list[list[int]]] = [[] for _ in live]
     while moving := [i for i, row in enumerate(live) if row.can_move]:
         for i, frame in zip(moving, frames.next_frames([live[i] for i in moving]), strict=True):
-            assert not isinstance(frame, NumericsError)
+            assert isinstance(frame, np.ndarray)
             made[i].append(frame.tolist())
     return made
 
@@ -96,6 +97,75 @@ def test_a_prompt_without_numbers_keeps_no_slot() -> None:
     assert step.slots == {}
 
 
+@pytest.mark.parametrize(
+    "error", [MenuraError("no memory"), ValueError("a fault"), KeyboardInterrupt()]
+)
+@pytest.mark.parametrize("method", ["prefill", "export"])
+def test_whatever_goes_wrong_with_a_prompt_it_keeps_no_slot(
+    method: str, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    native, step = maker(random_models())
+    real = getattr(step, method)
+
+    def broken(*given: object) -> None:
+        real(*given)
+        raise error
+
+    for _ in range(N_SLOTS + 1):
+        monkeypatch.setattr(step, method, broken)
+        with pytest.raises(type(error)):
+            start(native, 0)
+    assert step.slots == {}
+    monkeypatch.undo()
+    start(native, 0)
+
+
+def test_a_failed_call_ends_its_rows_alone_and_frees_their_slots(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    native, step = maker(random_models())
+    live = [start(native, seed) for seed in range(MAX_ROWS + 1)]
+    real = step.frame
+
+    def broken(rows: Sequence[FrameRow]) -> None:
+        if len(rows) == MAX_ROWS:
+            raise MenuraError("no memory")
+        real(rows)
+
+    monkeypatch.setattr(step, "frame", broken)
+    *failed, other = native.next_frames(live)
+    assert [str(outcome) for outcome in failed] == ["no memory"] * MAX_ROWS
+    assert isinstance(other, np.ndarray)
+    assert [row.can_move for row in live] == [False] * MAX_ROWS + [True]
+    for row in live[:MAX_ROWS]:
+        native.release(row)
+    assert len(step.slots) == 1
+
+
+def test_more_utterances_than_slots_are_refused_until_one_ends() -> None:
+    native, step = maker(random_models())
+    live = [start(native, 0, limit=2) for _ in range(N_SLOTS)]
+    with pytest.raises(MenuraError, match="64 utterances are under way"):
+        start(native, 0)
+    native.release(live.pop())
+    live.append(start(native, 1))
+    assert len(step.slots) == N_SLOTS
+
+
+def test_rows_that_were_left_in_a_circle_are_found() -> None:
+    native, step = maker(random_models())
+    gc.disable()
+    try:
+        for _ in range(N_SLOTS):
+            circle: list[object] = [start(native, 0, limit=2)]
+            circle.append(circle)
+        del circle
+        start(native, 1)
+    finally:
+        gc.enable()
+    assert len(step.slots) == 1
+
+
 def test_one_rows_bad_numbers_leave_the_others_alone() -> None:
     models = random_models()
     native, _ = maker(models)
@@ -109,7 +179,7 @@ def test_one_rows_bad_numbers_leave_the_others_alone() -> None:
     for _ in range(2):
         outcomes = native.next_frames([bad, good])
         frame = outcomes[1]
-        assert not isinstance(frame, NumericsError)
+        assert isinstance(frame, np.ndarray)
         frames.append(frame.tolist())
     failure = outcomes[0]
     assert isinstance(failure, NumericsError)

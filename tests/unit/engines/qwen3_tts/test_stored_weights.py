@@ -1,5 +1,6 @@
 """A checkpoint that is mapped gives torch's parts the numbers that loading it in float32 gives."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ def test_rows_and_voices_are_those_of_float32(size: str, tmp_path: Path) -> None
     folder = write(tmp_path, Tiny("base", size))
     config = read_config(folder)
     plain = weights.load(folder, config, torch.device("cpu"), torch.float32)
-    stored = StoredWeights(folder, config).load()
+    stored = StoredWeights(folder, config).parts
     ids = torch.arange(12)[None]
     assert torch.equal(stored.talker.embed_text(ids), plain.talker.embed_text(ids))
     assert torch.equal(stored.talker.embed_code(ids), plain.talker.embed_code(ids))
@@ -34,14 +35,16 @@ def test_rows_and_voices_are_those_of_float32(size: str, tmp_path: Path) -> None
 
 def test_what_the_kernels_run_stays_as_it_is_stored(tmp_path: Path) -> None:
     folder = write(tmp_path)
-    parts = StoredWeights(folder, read_config(folder)).load()
+    parts = StoredWeights(folder, read_config(folder)).parts
     for module in (parts.talker.transformer, parts.talker.codec_head, parts.code_predictor):
         assert {parameter.dtype for parameter in module.parameters()} == {torch.bfloat16}
 
 
 def test_single_parameters_are_read_by_our_names(tmp_path: Path) -> None:
     folder = write(tmp_path)
-    found = StoredWeights(folder, read_config(folder)).read("talker.codec_head.weight")
+    stored = StoredWeights(folder, read_config(folder))
+    stored.check()
+    found = stored.read("talker.codec_head.weight")
     published = load_file(folder / "model.safetensors")["talker.codec_head.weight"]
     assert torch.equal(torch.from_numpy(found), published.float())
 
@@ -53,7 +56,7 @@ def test_a_tensor_that_is_missing_is_named(tmp_path: Path) -> None:
     del tensors["talker.codec_head.weight"]
     save_file(tensors, path, metadata={"format": "pt"})
     with pytest.raises(ModelFilesError, match=r"'talker\.codec_head\.weight' is missing"):
-        StoredWeights(folder, read_config(folder))
+        StoredWeights(folder, read_config(folder)).check()
 
 
 def test_numbers_of_both_files_are_looked_at(tmp_path: Path) -> None:
@@ -66,4 +69,38 @@ def test_numbers_of_both_files_are_looked_at(tmp_path: Path) -> None:
         save_file(tensors, path, metadata={"format": "pt"})
         stored = StoredWeights(folder, read_config(folder))
         with pytest.raises(ModelFilesError, match="NaN or infinity"):
-            stored.check_numbers()
+            stored.check()
+
+
+def test_prompts_need_no_blocks(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    stored = StoredWeights(folder, read_config(folder))
+    models, parts = stored.prompt_models(), stored.parts
+    assert len(models.talker.transformer.blocks) == 0
+    assert len(models.code_predictor.transformer.blocks) == 0
+    ids = torch.arange(12)[None]
+    assert torch.equal(models.talker.embed_text(ids), parts.talker.embed_text(ids))
+    assert torch.equal(models.talker.embed_code(ids), parts.talker.embed_code(ids))
+    for codebook in (1, 15):
+        found = models.code_predictor.embed(codebook, ids)
+        assert torch.equal(found, parts.code_predictor.embed(codebook, ids))
+
+
+def test_other_sizes_are_another_digest(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    config = read_config(folder)
+    decoder = replace(config.codec.decoder, sliding_window=config.codec.decoder.sliding_window + 1)
+    other = replace(config, codec=replace(config.codec, decoder=decoder))
+    sampling = replace(config, generation=replace(config.generation, top_k=7))
+    digests = [StoredWeights(folder, found).digest() for found in (config, other, sampling)]
+    assert digests[0] != digests[1]
+    assert digests[0] == digests[2]
+
+
+def test_parts_are_not_taken_from_files_that_have_changed(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    stored = StoredWeights(folder, read_config(folder))
+    path = folder / "speech_tokenizer" / "model.safetensors"
+    save_file(load_file(path), path, metadata={"format": "pt"})
+    with pytest.raises(ModelFilesError, match="has changed since"):
+        stored.codec_encoder  # noqa: B018

@@ -105,6 +105,17 @@ KINDS: dict[str, list[Layer]] = {
         snake(20),
         size=20,
     ),
+    "all of it": around(
+        *heads(2, 2, 64, 20),
+        Residual((Mix(numbers(10, 7), numbers(10), 1e-6), conv(10, 10))),
+        upsampling(numbers(10, 40, 48, scale=0.15), numbers(40), 24),
+        Residual((snake(40), conv(40, 40, 7, 9), snake(40), conv(40, 40))),
+        snake(40),
+        upsampling(numbers(40, 20, 50, scale=0.07), numbers(20), 25),
+        Residual((snake(20), conv(20, 20, 7), snake(20), conv(20, 20))),
+        snake(20),
+        size=20,
+    ),
 }
 
 
@@ -160,6 +171,22 @@ def test_a_copied_state_goes_on_alone(body: str) -> None:
     assert (state.n_frames, twin.n_frames) == (37, 33)
 
 
+@pytest.mark.parametrize("mode", list(CodecMode))
+@pytest.mark.parametrize("kind", ["dilation", "mix", "wide heads", "many steps", "all of it"])
+def test_frames_that_are_only_heard_leave_the_same_state(
+    kind: str, mode: CodecMode, body: str
+) -> None:
+    decoder = NativeDecoder(lower(KINDS[kind], mode), 1, frames_per_piece=3)
+    decoded = decoder.new_state()
+    for n_frames in range(1, 30):
+        decoder.decode(codes(30)[n_frames - 1 : n_frames], decoded)
+        for first in (0, n_frames // 2):
+            heard = decoder.new_state()
+            decoder.hear(codes(30)[:first], heard)
+            decoder.hear(codes(30)[first:n_frames], heard)
+            assert np.array_equal(heard.data, decoded.data), (first, n_frames)
+
+
 def test_two_streams_do_not_meet(body: str) -> None:
     decoder = NativeDecoder(lower(KINDS["many steps"], CodecMode.EXACT), 1)
     first, second = decoder.new_state(), decoder.new_state()
@@ -213,8 +240,9 @@ def test_a_closed_decoder_is_not_used(body: str) -> None:
 def test_wrong_codes_move_nothing(wrong: NDArray[np.int64]) -> None:
     decoder = NativeDecoder(lower(KINDS["lookup"], CodecMode.EXACT), 1)
     state = decoder.new_state()
-    with pytest.raises(AssertionError, match="code"):
-        decoder.decode(wrong, state)
+    for take_in in (decoder.decode, decoder.hear):
+        with pytest.raises(AssertionError, match="code"):
+            take_in(wrong, state)
     assert state.n_frames == 0
 
 

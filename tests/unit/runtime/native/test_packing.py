@@ -1,13 +1,16 @@
 """A packed file is made once, read ever after, and made again when it does not fit."""
 
 import mmap
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from menura.runtime.native import packing
 from menura.runtime.native.packing import Bytes, Origin, Source, opened, taken
 
 ORIGIN = Origin(kernels="7", mode="int8", weights="abc")
@@ -106,6 +109,78 @@ def test_a_damaged_file_is_made_again(damage: Callable[[bytes], bytes], tmp_path
     assert taken(path, ORIGIN) is None
     assert is_right(opened(path, ORIGIN, Maker()).arrays)
     assert taken(path, ORIGIN) is not None
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602])
+def test_a_file_that_others_may_write_is_made_again(mode: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.packed"
+    opened(path, ORIGIN, Maker())
+    path.chmod(mode)
+    assert taken(path, ORIGIN) is None
+    maker = Maker()
+    assert is_right(opened(path, ORIGIN, maker).arrays)
+    assert maker.made == list(SIZES)
+    assert not path.stat().st_mode & 0o022
+
+
+@pytest.mark.parametrize(("owner", "is_taken"), [(0, True), (1000, True), (1001, False)])
+def test_a_file_must_be_the_users_own_or_the_administrators(
+    owner: int, is_taken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.packed"
+    opened(path, ORIGIN, Maker())
+    mode, *facts = path.stat()
+    facts[3] = owner
+    monkeypatch.setattr(os, "fstat", lambda _: os.stat_result((mode, *facts)))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert (taken(path, ORIGIN) is not None) is is_taken
+
+
+def test_a_generous_umask_keeps_nothing_from_being_believed(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        packed = opened(tmp_path / "a.packed", ORIGIN, Maker())
+    finally:
+        os.umask(before)
+    assert packed.not_kept == ""
+    assert taken(tmp_path / "a.packed", ORIGIN) is not None
+
+
+def test_where_every_file_can_be_written_by_others_the_arrays_stay_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "_is_safe", lambda _: False)
+    packed = opened(tmp_path / "a.packed", ORIGIN, Maker())
+    assert is_right(packed.arrays)
+    assert "can be written by others" in packed.not_kept
+
+
+def lie_in_huge_pages(n_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let so many bytes of every file that is mapped be found in huge pages."""
+    counts = cycle([0, n_bytes])
+    monkeypatch.setattr(packing, "_huge_file_bytes", lambda: next(counts))
+
+
+@pytest.mark.parametrize("n_bytes", [0, 2**40])
+def test_a_file_is_mapped_or_copied_in_pieces(
+    n_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lie_in_huge_pages(n_bytes, monkeypatch)
+    monkeypatch.setattr(packing, "_READ_BYTES", 1000)
+    packed = opened(tmp_path / "a.packed", ORIGIN, Maker())
+    assert is_right(packed.arrays)
+    with pytest.raises(ValueError, match="read-only"):
+        packed.arrays["last"][0] = 1
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="files are not copied here")
+def test_a_file_that_becomes_shorter_while_it_is_read_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lie_in_huge_pages(0, monkeypatch)
+    opened(tmp_path / "a.packed", ORIGIN, Maker())
+    monkeypatch.setattr(os, "preadv", lambda *_: 0)
+    assert taken(tmp_path / "a.packed", ORIGIN) is None
 
 
 def test_without_huge_pages_the_file_is_mapped(
