@@ -1,7 +1,7 @@
 from dataclasses import dataclass, field
 
 import pytest
-from tests.unit.server.test_performance import SaidReins
+from tests.unit.server.models.test_performance import SaidReins
 
 from menura.server.models.pause_watch import PauseWatch
 from tests.unit.server.hand_clock import HandClock
