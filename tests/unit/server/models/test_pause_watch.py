@@ -1,10 +1,10 @@
 from dataclasses import dataclass, field
 
 import pytest
-from tests.unit.server.models.test_performance import SaidReins
 
 from menura.server.models.pause_watch import PauseWatch
 from tests.unit.server.hand_clock import HandClock
+from tests.unit.server.models.test_performance import SaidReins
 
 
 @dataclass
