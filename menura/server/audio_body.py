@@ -18,7 +18,7 @@ import base64
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from starlette.requests import HTTPConnection
@@ -85,26 +85,27 @@ class SpeechAnswer(Response):
         """
         notes = notes_of(HTTPConnection(scope))
         notes.characters = self._speaking.n_characters
-        outlet = _outlet(self._speaking, send, notes)
+        speaking = _as_known_by(scope["http_version"], self._speaking)
+        outlet = _outlet(speaking, send, notes)
         try:
             async with while_connected(receive):
-                await self._answer(outlet)
+                await self._answer(speaking, outlet)
         except HungUpError:
             notes.finish = notes.finish or FinishReason.CANCELLED  # it may have had all of it
         except MenuraError:
             notes.finish = FinishReason.ERROR
             raise
 
-    async def _answer(self, outlet: "_Outlet") -> None:
-        with named_as(self._speaking.names):
-            performance = await self._speaker.speak(self._speaking.order)
+    async def _answer(self, speaking: Speaking, outlet: "_Outlet") -> None:
+        with named_as(speaking.names):
+            performance = await self._speaker.speak(speaking.order)
         async with performance:
             begun = performance.begun
-            tags = tags_of(begun.applied, mark=self._speaking.mark)
-            encoder = SpeechEncoder(self._speaking.audio, begun.sample_rate_hz, tags)
+            tags = tags_of(begun.applied, mark=speaking.mark)
+            encoder = SpeechEncoder(speaking.audio, begun.sample_rate_hz, tags)
             outlet.attach(performance, encoder)
             try:
-                with named_as(self._speaking.names):
+                with named_as(speaking.names):
                     await _speak(performance, encoder, outlet)
             except MenuraError as error:
                 await outlet.fail(error)
@@ -129,6 +130,16 @@ async def _speak(performance: Performance, encoder: SpeechEncoder, outlet: "_Out
         raise NoAudioError("the model gave no audio for this text.")
     await outlet.give(await encoder.close())
     await outlet.end()
+
+
+def _as_known_by(http_version: str, speaking: Speaking) -> Speaking:
+    """The same, as a whole file for HTTP/1.0, where only a length can show that audio is missing.
+
+    Proxies ask so unless they are told otherwise. Events have an end of their own.
+    """
+    if http_version != "1.0" or speaking.as_events:
+        return speaking
+    return replace(speaking, audio=replace(speaking.audio, whole=True))
 
 
 def _outlet(speaking: Speaking, send: Send, notes: RequestNotes) -> "_Outlet":

@@ -70,6 +70,12 @@ def checked_format(name: str, param: str = "response_format") -> str:
     return folded
 
 
+def load_ffmpeg() -> None:
+    """Nothing; after it the first answer in mp3 need not wait half a second for FFmpeg."""
+    with Encoder(io.BytesIO(), "mp3", PCM_RATE_HZ, streamed=True):
+        pass
+
+
 class SpeechEncoder:
     """The bytes of one speech: `write` any number of times, then `close`; or `discard` at any time.
 

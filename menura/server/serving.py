@@ -22,6 +22,7 @@ from menura.server.app import create_app
 from menura.server.border import http_wire, request_log
 from menura.server.border.keys import KeyStore, key_file
 from menura.server.border.metrics import Metrics
+from menura.server.encoding import load_ffmpeg
 from menura.server.live import websocket_wire, wyoming
 from menura.server.models.model_pool import Launch, ModelPool
 from menura.server.models.names import Names
@@ -102,6 +103,7 @@ class Serving:
                         )
                     )
                     unsaid.pop_all()
+                self._loop.run_in_executor(None, load_ffmpeg)
                 await _first(self._stopping.wait(), task)
             app.state.readiness.draining = True
             at_home = [] if home is None else [home.server.drain(limits.drain_s)]

@@ -220,6 +220,19 @@ def test_events_carry_the_same_bytes_and_end_with_the_usage(name: str) -> None:
     }
 
 
+def test_a_client_of_http_1_0_gets_a_file_whose_length_shows_what_is_missing() -> None:
+    wire, notes = Wire(), RequestNotes("r-1", "POST")
+    scope = {**noted(notes), "http_version": "1.0"}
+
+    async def run() -> None:
+        await wire.receive()
+        await SpeechAnswer(Stage(speaks(*PIECES)), speaking("wav"))(scope, wire.receive, wire.send)
+
+    asyncio.run(run())
+    assert wire.headers["content-length"] == str(len(wire.body))
+    assert int.from_bytes(wire.body[4:8], "little") == len(wire.body) - 8
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_events_of_floats_begin_with_what_is_applied(whole: bool) -> None:
     what = speaking("f32", as_events=True, whole=whole)

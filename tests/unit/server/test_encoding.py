@@ -1,5 +1,7 @@
 import asyncio
 import io
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -176,6 +178,15 @@ def test_a_discarded_encoder_can_be_discarded_again(name: str) -> None:
         encoder.discard()
 
     asyncio.run(run())
+
+
+def test_ffmpeg_is_loaded_ahead_and_not_with_the_module() -> None:
+    program = (
+        "import sys; from menura.server.encoding import load_ffmpeg; before = 'av' in sys.modules; "
+        "load_ffmpeg(); print(before, 'av' in sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert told.stdout.split() == [b"False", b"True"]
 
 
 def test_formats_are_named_in_any_case_and_others_are_refused_with_the_list() -> None:
