@@ -192,7 +192,7 @@ CLOSED: dict[str, tuple[str, int, str, str]] = {
         "version --json >/dev/full", 1, "",
         "error: standard output cannot be written: No space left on device.",
     ),
-    "a failure in json, full stdout": ("say ... --json >/dev/full", 6, "", "error: text has"),
+    "a failure in json, full stdout": ("say ... --json >/dev/full", 6, "", "error: the text has"),
     "no stdin": ("say - <&-", 2, "", "error: standard input is closed"),
 }  # fmt: skip
 
