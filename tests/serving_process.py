@@ -17,6 +17,13 @@ _ROOT = Path(menura.__file__).parents[1]
 _LIMIT_S = 60  # of what should take one or two
 
 
+# A process that a shell started in the background inherits that Ctrl-C is ignored.
+_MAIN = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from menura.__main__ import main; sys.exit(main())"
+)
+
+
 @dataclass(frozen=True)
 class Told:
     """A running server: its process, what it said when it was ready, and where its log goes."""
@@ -67,7 +74,7 @@ def tone_model(folder: Path) -> Path:
 def serving(home: Path, *arguments: str | Path) -> Iterator[Told]:
     """`menura serve` with these arguments, killed at the end if it still runs."""
     log = home.with_name(f"{home.name}.log")
-    command = [sys.executable, "-m", "menura", "serve", "--port", "0", "--json", *arguments]
+    command = [sys.executable, "-c", _MAIN, "serve", "--port", "0", "--json", *arguments]
     with (
         log.open("w") as errors,
         subprocess.Popen(
