@@ -47,6 +47,14 @@ def clean(text: str) -> tuple[str, tuple[Dropped, ...]]:
     return kept, dropped
 
 
+def without_sequences(text: str) -> str:
+    """The text with only control characters where terminal sequences stand, in as many places.
+
+    So that nobody takes their letters for something to speak.
+    """
+    return _TERMINAL.sub(lambda found: "\x1b" * len(found[0]), text)
+
+
 def _without_long_silence(text: str) -> tuple[str, str]:
     """The text with each long run of unread characters cut to its first, and what was cut off."""
     is_read = [is_spoken(character) for character in text]

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 
 from menura.errors import InvalidValueError, NothingToSpeakError
 from menura.text.byte_limit import within_bytes
-from menura.text.cleaning import Dropped, clean
+from menura.text.cleaning import Dropped, clean, without_sequences
 from menura.text.cuts import cut
 from menura.text.duration import clock, expected_seconds
 from menura.text.lines import blocks
@@ -122,17 +122,18 @@ def segments(
     if max_bytes is not None and max_bytes < MIN_MAX_BYTES:
         message = f"max_bytes is {max_bytes}; a segment's longest text is {MIN_MAX_BYTES} or more."
         raise InvalidValueError(message, param="max_bytes")
-    times = clock(text)
     if not split:
         if not any(map(_is_visible, set(text))):
             raise _nothing_to_speak(text)
-        return [Segment(text, 0, len(text), times[-1] / 1000, Boundary.END, 0.0)]
+        return [Segment(text, 0, len(text), clock(text)[-1] / 1000, Boundary.END, 0.0)]
+    looked_at = without_sequences(text)
+    times = clock(looked_at)
     if times[-1] == 0:
-        raise _nothing_to_speak(text)
+        raise _nothing_to_speak(looked_at)
     pieces = [
         part
-        for sentence in _sentences(text, language)
-        for part in cut(text, sentence, times, sizes.limit_ms)
+        for sentence in _sentences(looked_at, language)
+        for part in cut(looked_at, sentence, times, sizes.limit_ms)
     ]
     pieces = without_silent(pieces, times)
     packed = pack(pieces, times, sizes)

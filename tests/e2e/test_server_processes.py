@@ -241,7 +241,7 @@ def test_a_process_that_is_stopped_is_replaced_and_the_queue_is_served(tmp_path:
 
 def test_owners_take_turns_however_many_orders_one_has(tmp_path: Path) -> None:
     async def act(server: Server) -> None:
-        held = [await server.ask("", "greedy", words=True) for _ in range(5)]
+        held = [await server.ask("ENDLESS", "greedy") for _ in range(5)]
         came: list[str] = []
 
         async def wait(owner: str) -> None:
@@ -260,7 +260,8 @@ def test_owners_take_turns_however_many_orders_one_has(tmp_path: Path) -> None:
         await asyncio.gather(*tasks)
         assert came == ["greedy", "modest"] * 4 + ["greedy"] * 16
 
-    served(tmp_path, act)
+    never_full = ReaderLimits(buffer_s=10**9, full_s=10**9)  # a full one would give its place away
+    served(tmp_path, act, replace(LIMITS, reader=never_full))
 
 
 def test_the_deadline_ends_what_never_ends_by_itself(tmp_path: Path) -> None:

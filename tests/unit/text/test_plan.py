@@ -38,6 +38,16 @@ def test_pauses_are_chosen_by_the_caller() -> None:
     ]
 
 
+def test_the_letters_of_a_terminal_sequence_are_nothing_to_speak() -> None:
+    coloured = "\x1b[31mRed.\x1b[0m"
+
+    assert [part.text for part in segments(coloured)] == ["Red."]
+    assert segments(coloured)[0].expected_s == segments("Red.")[0].expected_s
+    for text in ("\x1b@", "\x1b[31m", "\x1b]0;title\x07"):
+        with pytest.raises(NothingToSpeakError, match="invisible characters"):
+            segments(text)
+
+
 @pytest.mark.parametrize("name", ["clause_s", "sentence_s", "paragraph_s"])
 @pytest.mark.parametrize("value", [-0.1, nan, inf])
 def test_a_bad_pause_is_refused_by_name(name: str, value: float) -> None:
