@@ -28,7 +28,7 @@ from menura.engines.qwen3_tts.weights import Parts
 from menura.errors import UnsupportedError
 from menura.runtime import devices
 from menura.runtime.devices import usable_cores
-from menura.runtime.native import codec_program, frame, packing
+from menura.runtime.native import build, codec_program, frame, packing
 from menura.runtime.native.codec import NativeDecoder
 from menura.runtime.native.codec_program import CodecMode, Program
 from menura.runtime.native.frame import FrameSizes, FrameStep
@@ -193,6 +193,7 @@ def _in_kernels(
 ) -> Running:
     if why := frame.why_not():
         raise UnsupportedError(why)
+    build.library()  # a compiler that fails does so before gigabytes are packed
     stored = StoredWeights(folder, config)
     place = packing.folder() / fingerprint
     digest = stored.digest()
