@@ -3,13 +3,15 @@
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.clients import foreign
-from tests.serving_process import Told
+from tests.clients.conftest import warm
+from tests.serving_process import Told, serving, tone_model
 
 pytestmark = pytest.mark.clients
 
@@ -29,7 +31,16 @@ REACHED = (
 
 
 @pytest.fixture(scope="module")
-def found(tones: Told, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def documented(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+    """A server of its own: it is asked with wrong keys, which are counted for each address."""
+    folder = tmp_path_factory.mktemp("documented")
+    tone = tone_model(folder / "tone")
+    with serving(folder / "home", "--model", tone, "--per-key", "64") as told:
+        yield warm(told)
+
+
+@pytest.fixture(scope="module")
+def found(documented: Told, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What schemathesis reports of a run; its rules are in `schemathesis.toml`."""
     report = tmp_path_factory.mktemp("openapi") / "report.json"
     done = subprocess.run(
@@ -37,7 +48,7 @@ def found(tones: Told, tmp_path_factory: pytest.TempPathFactory) -> dict[str, An
             foreign.program("schemathesis", "schemathesis"),
             f"--config-file={Path(__file__).with_name('schemathesis.toml')}",
             "run",
-            f"{tones.address}/openapi.json",
+            f"{documented.address}/openapi.json",
             "--no-color",
             "--report=json",
             f"--report-json-path={report}",
@@ -47,7 +58,7 @@ def found(tones: Told, tmp_path_factory: pytest.TempPathFactory) -> dict[str, An
         check=False,
         timeout=_LIMIT_S,
         cwd=report.parent,
-        env=os.environ | {"MENURA_KEY": tones.key},
+        env=os.environ | {"MENURA_KEY": documented.key},
     )
     assert report.is_file(), done.stdout[-3000:] + done.stderr[-3000:]
     print(done.stdout)  # noqa: T201 - shown where a test fails
@@ -73,8 +84,8 @@ def test_what_can_be_answered_was_answered(operation: str, found: dict[str, Any]
     assert sum(rate["accepted"] for rate in rates) > 0
 
 
-def test_the_models_process_has_lived_through_it(found: dict[str, Any], tones: Told) -> None:
-    with tones.client() as client:
+def test_the_models_process_has_lived_through_it(found: dict[str, Any], documented: Told) -> None:
+    with documented.client() as client:
         metrics = client.get("/metrics").text
     restarts = [line for line in metrics.splitlines() if line.startswith("menura_model_restarts")]
     assert restarts
