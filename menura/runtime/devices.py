@@ -83,7 +83,7 @@ def memory_bytes() -> tuple[int | None, int | None]:
         total = page * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return None, None
-    return total, _available_bytes()
+    return total, available_bytes()
 
 
 def torch_build() -> TorchBuild | None:
@@ -102,10 +102,15 @@ def multiplies_bfloat16() -> bool:
 
     Elsewhere it can too, but not faster than in float32.
     """
+    return has_onednn() and bool(_torch_features() & _BFLOAT16)
+
+
+def has_onednn() -> bool:
+    """Whether this torch was built with oneDNN."""
     import torch  # noqa: PLC0415
 
-    has_onednn: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    return has_onednn and bool(_torch_features() & _BFLOAT16)
+    found: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return found
 
 
 def why_no_int8() -> str:
@@ -166,7 +171,8 @@ def _cpu_facts(source: Path = Path("/proc/cpuinfo")) -> dict[str, str]:
     return {key.strip().casefold(): value.strip() for key, _, value in pairs}
 
 
-def _available_bytes(source: Path = Path("/proc/meminfo")) -> int | None:
+def available_bytes(source: Path = Path("/proc/meminfo")) -> int | None:
+    """The memory that programs can still have, in bytes; None where the system does not say."""
     try:
         lines = source.read_text().splitlines()
     except OSError:

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
+from menura.runtime.devices import has_onednn
+
 
 class OneDnnLinear(nn.Linear):
     """A linear layer that goes through oneDNN where no gradient is wanted."""
@@ -26,8 +28,7 @@ class OneDnnLinear(nn.Linear):
 
 def is_available() -> bool:
     """Whether this torch has oneDNN and the operation that is used of it."""
-    has_onednn: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    return has_onednn and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    return has_onednn() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
 def use_onednn(module: nn.Module) -> int:

@@ -51,7 +51,13 @@ LAYERS = (
     ),
     Layer(
         ("menura.server",),
-        (*_FACE, "menura.runtime.whole_file", "menura.desk", "menura.errands"),
+        (
+            *_FACE,
+            "menura.runtime.devices",
+            "menura.runtime.whole_file",
+            "menura.desk",
+            "menura.errands",
+        ),
     ),
     Layer(
         ("menura.cli",),

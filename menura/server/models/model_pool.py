@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from menura import api
 from menura.catalogue import BUILTIN, lookup
 from menura.errors import BusyError, MenuraError, OverloadedError, WorkerDiedError
+from menura.runtime.devices import available_bytes
 from menura.server.models import child_process
 from menura.server.models.child_process import PROGRAM
 from menura.server.models.clock import Clock, LoopClock
-from menura.server.models.free_memory import available_bytes, needed_bytes
+from menura.server.models.free_memory import needed_bytes
 from menura.server.models.messages import Load
 from menura.server.models.model_facts import ModelFacts, facts_of
 from menura.server.models.model_stage import ModelStage, State

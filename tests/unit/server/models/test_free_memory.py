@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from menura.errors import ModelNotFoundError
-from menura.server.models.free_memory import available_bytes, needed_bytes
+from menura.runtime.devices import available_bytes
+from menura.server.models.free_memory import needed_bytes
 
 
 def test_the_available_memory_is_what_the_system_says(tmp_path: Path) -> None:
