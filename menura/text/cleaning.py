@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from menura.text.scripts import RULER, is_spoken
-from menura.text.unwanted import REMOVED
+from menura.text.unwanted import REMOVED, TERMINAL
 
 LONGEST_SILENCE = 12
 """The most characters in a row that are kept although none of them is read aloud."""
 
-_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _LINE_BREAK = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1f\x85]")
 
 
@@ -37,7 +36,7 @@ def clean(text: str) -> tuple[str, tuple[Dropped, ...]]:
 
     Spaces at the ends stay; `plan.segments` strips them.
     """
-    plain = _TERMINAL.sub("\x1b", text)  # one control character stands for the sequence
+    plain = TERMINAL.sub("\x1b", text)  # one control character stands for the sequence
     removed = Counter(REMOVED.findall(plain))
     kept, left_out = _without_long_silence(_LINE_BREAK.sub("\n", REMOVED.sub("", plain)))
     # Composing comes second, since it is slow on heaps of accents; it may make a run longer.
@@ -45,14 +44,6 @@ def clean(text: str) -> tuple[str, tuple[Dropped, ...]]:
     removed += Counter(c for c in left_out + left_out_too if not c.isspace())
     dropped = tuple(Dropped(label(character), count) for character, count in removed.items())
     return kept, dropped
-
-
-def without_sequences(text: str) -> str:
-    """The text with only control characters where terminal sequences stand, in as many places.
-
-    So that nobody takes their letters for something to speak.
-    """
-    return _TERMINAL.sub(lambda found: "\x1b" * len(found[0]), text)
 
 
 def _without_long_silence(text: str) -> tuple[str, str]:

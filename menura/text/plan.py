@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 
 from menura.errors import InvalidValueError, NothingToSpeakError
 from menura.text.byte_limit import within_bytes
-from menura.text.cleaning import Dropped, clean, without_sequences
+from menura.text.cleaning import Dropped, clean
 from menura.text.cuts import cut
 from menura.text.duration import clock, expected_seconds
 from menura.text.lines import blocks
@@ -23,6 +23,7 @@ from menura.text.packing import Sizes, pack, without_silent
 from menura.text.pieces import Boundary, Piece
 from menura.text.scripts import speakable
 from menura.text.sentences import code_for, sentence_ends
+from menura.text.unwanted import without_sequences
 
 __all__ = [
     "DEFAULT_MAX_S",

@@ -13,7 +13,7 @@ import re
 import unicodedata
 from functools import cache
 
-from menura.text.unwanted import REMOVED_CLASS
+from menura.text.unwanted import REMOVED_CLASS, without_sequences
 
 WITHOUT_SPACES = frozenset(
     {"han", "kana", "bopomofo", "yi", "thai", "lao", "khmer", "myanmar"}
@@ -73,8 +73,8 @@ def is_spoken(character: str) -> bool:
 
 
 def speakable(text: str) -> bool:
-    """True if the text holds at least one character that is read aloud, outside rulers."""
-    return any(is_spoken(character) for character in set(RULER.sub("", text)))
+    """True if something is read aloud outside of rulers and terminal sequences."""
+    return any(is_spoken(character) for character in set(RULER.sub("", without_sequences(text))))
 
 
 def unreadable(text: str, alphabet: frozenset[str]) -> dict[str, list[str]]:

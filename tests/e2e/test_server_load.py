@@ -6,6 +6,7 @@ before.
 
 import asyncio
 import json
+import os
 import socket
 import struct
 from collections import Counter
@@ -36,6 +37,8 @@ N_LEAVING = 1000
 # The allocator keeps some memory for each of the threads that encode, more with each burst until it
 # stays at about 160 MB; what is left behind by each of a thousand requests adds up to more.
 SLACK_BYTES = 48 * 1024 * 1024
+# asyncio's own pool encodes and looks at files: it starts its threads one by one, when all are busy.
+SLACK_THREADS = min(32, (os.cpu_count() or 1) + 4)
 MANY_POLLS = 20_000
 
 
@@ -57,7 +60,7 @@ class Loaded:
 
     @contextmanager
     def asked(
-        self, body: Mapping[str, object], version: str = "HTTP/1.1", cut_at: int | None = None
+        self, body: Mapping[str, object], cut_at: int | None = None
     ) -> Iterator[socket.socket]:
         """A connection with a small window on which a speech was asked for.
 
@@ -66,8 +69,9 @@ class Loaded:
         sent = json.dumps(body).encode()
         host, port = self.told.address.removeprefix("http://").split(":")
         head = (
-            f"POST {SPEECH} {version}\r\nHost: {host}\r\nAuthorization: Bearer {self.keys[0]}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(sent)}\r\n\r\n"
+            f"POST {SPEECH} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {self.keys[0]}\r\n"
+            "Content-Type: application/json\r\nConnection: close\r\n"
+            f"Content-Length: {len(sent)}\r\n\r\n"
         )
         with socket.socket() as line:
             line.settimeout(60)
@@ -138,7 +142,7 @@ def check_base(server: Loaded, before: list[Holdings]) -> None:
     """Nothing, where the server holds what it held before."""
     for was, now in zip(before, server.when_quiet(), strict=True):
         assert now.n_descriptors <= was.n_descriptors
-        assert now.n_threads <= was.n_threads
+        assert now.n_threads <= was.n_threads + SLACK_THREADS
         assert now.rss_bytes <= was.rss_bytes + SLACK_BYTES
     assert list(server.temporary.iterdir()) == []
 
@@ -225,7 +229,7 @@ def test_f5_a_reader_who_is_slow_hears_all_of_it_and_holds_up_nobody(loaded: Loa
     with loaded.client() as client:
         expected = client.post(SPEECH, json=given).content
     before, _ = loaded.when_quiet()
-    with loaded.asked(given, "HTTP/1.0") as line, loaded.client() as client:
+    with loaded.asked(given) as line, loaded.client() as client:
         answer = b""
         for number in range(60):  # others are served while this one takes 1 kB between them
             answer += line.recv(1024)
@@ -236,9 +240,21 @@ def test_f5_a_reader_who_is_slow_hears_all_of_it_and_holds_up_nobody(loaded: Loa
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
         while piece := line.recv(1 << 20):
             answer += piece
-    head, _, encoded = answer.partition(b"\r\n\r\n")
+    head, _, chunks = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 ")
-    assert encoded == expected
+    assert joined(chunks) == expected
+
+
+def joined(chunks: bytes) -> bytes:
+    """The body that came in chunks, each after its size."""
+    body, at = bytearray(), 0
+    while True:
+        end = chunks.index(b"\r\n", at)
+        size = int(chunks[at:end], 16)
+        if not size:
+            return bytes(body)
+        body += chunks[end + 2 : end + 2 + size]
+        at = end + 2 + size + 2
 
 
 @pytest.fixture(scope="module")

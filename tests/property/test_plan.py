@@ -3,7 +3,7 @@
 import unicodedata
 from itertools import pairwise
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from menura.errors import NothingToSpeakError
@@ -74,6 +74,7 @@ def test_the_spans_join_to_the_text_and_the_bound_holds(text: str, sizes: tuple[
 
 @settings(max_examples=400, deadline=None)
 @given(text=TEXTS, sizes=SIZES)
+@example(text="\x1b@", sizes=(5, 20))
 def test_every_segment_is_clean_and_can_be_spoken(text: str, sizes: tuple[int, int]) -> None:
     for part in plan(text, *sizes):
         assert speakable(part.text)

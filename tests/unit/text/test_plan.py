@@ -3,7 +3,7 @@ from math import inf, nan
 import pytest
 
 from menura.errors import InvalidValueError, NothingToSpeakError
-from menura.text.plan import Boundary, Dropped, Pauses, Segment, segments
+from menura.text.plan import Boundary, Dropped, Pauses, Segment, segments, speakable
 
 CHINESE = "今天天气很好，我们去公园吧。"
 
@@ -44,6 +44,7 @@ def test_the_letters_of_a_terminal_sequence_are_nothing_to_speak() -> None:
     assert [part.text for part in segments(coloured)] == ["Red."]
     assert segments(coloured)[0].expected_s == segments("Red.")[0].expected_s
     for text in ("\x1b@", "\x1b[31m", "\x1b]0;title\x07"):
+        assert not speakable(text)
         with pytest.raises(NothingToSpeakError, match="invisible characters"):
             segments(text)
 
