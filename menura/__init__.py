@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from menura.options import Options, option
     from menura.speech import AudioChunk, FinishReason, Reference, Speech, SpeechRequest, Voice
     from menura.streams import SpeechStream
-    from menura.voices import load_voice
+    from menura.voice_files import load_voice
 
 __version__ = "0.1.0"
 
@@ -47,7 +47,7 @@ _HOME = {
     "TTS": "menura.api",
     "describe": "menura.api",
     "load": "menura.api",
-    "load_voice": "menura.voices",
+    "load_voice": "menura.voice_files",
     "option": "menura.options",
 }
 

@@ -7,13 +7,11 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from menura import catalogue, models, saving, settings, voices
-from menura.engines import registry
+from menura import model_choice, saving, settings, voice_files
 from menura.engines.contract import (
     Capability,
     Delivery,
     Engine,
-    EngineClass,
     EngineSpec,
     LoadArguments,
     PresetVoice,
@@ -27,6 +25,10 @@ from menura.speech import Speech, SpeechRequest, Voice
 from menura.streams import SpeechStream, check_is_words, checked_words, first_frame_on
 from menura.takes import Take
 from menura.text.plan import Pauses
+from menura.voice_library.labels import LIBRARY_PREFIX
+from menura.voice_library.library import VoiceLibrary
+from menura.voice_library.ready import ReadyVoices, planned_voice
+from menura.voice_library.requests import resolved
 
 
 def load(
@@ -47,66 +49,23 @@ def load(
     """
     flags = {"device": device, "precision": precision, "threads": threads}
     chosen = settings.load(flags)
-    engine_class, found = _find(chosen.default_model if name_or_folder is None else name_or_folder)
+    model = chosen.default_model if name_or_folder is None else name_or_folder
+    engine_class, found = model_choice.found(model)
     arguments = LoadArguments(
         device=chosen.device,
         precision=chosen.precision,
         threads=chosen.threads,
         extra={**found.arguments, **engine_arguments},
     )
-    engine, unheeded = _loaded(engine_class, found.folder, arguments, chosen)
+    engine, unheeded = model_choice.loaded(engine_class, found.folder, arguments, chosen)
     return TTS(engine, chosen, unheeded)
-
-
-def _loaded(
-    engine_class: EngineClass,
-    folder: Path | None,
-    arguments: LoadArguments,
-    chosen: settings.Settings,
-) -> tuple[Engine, dict[str, str]]:
-    """The engine, and the settings that it cannot heed: a wish for the models that can.
-
-    What was asked for this very model is strict. Raises: UnsupportedError.
-    """
-    unheeded: dict[str, str] = {}
-    while True:
-        try:
-            return engine_class.load(folder, arguments), unheeded
-        except UnsupportedError as error:
-            param = error.param or ""
-            asked = chosen.sources.get(param, "flag") == "flag"
-            if asked or param in unheeded or param not in ("device", "precision"):
-                raise
-            unheeded[param] = error.message
-            device = "auto" if param == "device" else arguments.device
-            precision = "auto" if param == "precision" else arguments.precision
-            arguments = replace(arguments, device=device, precision=precision)
 
 
 def describe(name_or_folder: str | os.PathLike[str] | None = None) -> EngineSpec:
     """What a model is and can do, without loading its weights. Raises: as `load`."""
     chosen = settings.load().default_model if name_or_folder is None else name_or_folder
-    engine_class, found = _find(chosen)
+    engine_class, found = model_choice.found(chosen)
     return engine_class.describe(found.folder, found.arguments)
-
-
-def _find(name_or_folder: str | os.PathLike[str]) -> tuple[EngineClass, models.ResolvedModel]:
-    """The model on this machine and the class that loads it; the engine is asked for first."""
-    if not isinstance(name_or_folder, (str, os.PathLike)) or not os.fspath(name_or_folder):
-        raise InvalidValueError(
-            f"the model must be a name or a folder, not {name_or_folder!r}; leave it out for the "
-            "default model.",
-            param="model",
-        )
-    known = catalogue.lookup(os.fspath(name_or_folder))
-    if known is not None:
-        registry.engine_class(known.engine)  # nobody should pull gigabytes to learn that it lacks
-    found = models.resolve(name_or_folder)
-    if found.known is not None or found.folder is None:
-        name = found.known.engine if found.known is not None else found.name
-    else:
-        name = registry.recognise(found.folder)
-    return registry.engine_class(name), found
 
 
 def preview(
@@ -115,25 +74,33 @@ def preview(
     chosen: settings.Settings | None = None,
     *,
     words: bool = False,
+    library: VoiceLibrary | None = None,
 ) -> SpeechPlan:
-    """How a request would be spoken by the model that `describe` gave. Raises: as `TTS.speak`."""
+    """How a request would be spoken by the model that `describe` gave. Raises: as `TTS.speak`.
+
+    A voice of the library is not made for it: the plan shows it, and cannot be spoken.
+    """
     chosen = chosen or settings.load()
-    request = _with_default_voice(request, spec, chosen)
-    return plan(request, spec, pauses_of(chosen), words=words)
+    library = library or VoiceLibrary()
+    request = _with_default_voice(request, spec, chosen, library)
+    made = partial(planned_voice, library, spec=spec)
+    found = resolved(request, spec, library, made)
+    return found.told(plan(found.request, spec, pauses_of(chosen), words=words))
 
 
 def _with_default_voice(
-    request: SpeechRequest, spec: EngineSpec, chosen: settings.Settings
+    request: SpeechRequest, spec: EngineSpec, chosen: settings.Settings, library: VoiceLibrary
 ) -> SpeechRequest:
     """The request with the settings' default voice, where it is this model's."""
     if not isinstance(request, SpeechRequest):
         raise InvalidValueError(f"a request must be a SpeechRequest, not {request!r:.60}.")
     if request.voice is not None or not chosen.default_voice or spec.model != chosen.default_model:
         return request
-    if chosen.default_voice.casefold() not in {preset.name.casefold() for preset in spec.voices}:
+    presets = {preset.name.casefold() for preset in spec.voices}
+    if chosen.default_voice.casefold() not in presets and not library.has(chosen.default_voice):
         raise SettingsError(
             f"{chosen.sources['default_voice']}: default_voice {chosen.default_voice!r} is not one "
-            f"of {spec.model!r}: {spec.voice_choices()}.",
+            f"of {spec.model!r}: {spec.voice_choices()}; nor is it in the voice library.",
             param="default_voice",
         )
     return replace(request, voice=chosen.default_voice)
@@ -154,6 +121,7 @@ class TTS:
         self.engine = engine
         self.settings = chosen
         self.loop = ModelLoop(engine, unheeded)
+        self._ready = ReadyVoices(VoiceLibrary())
 
     @property
     def spec(self) -> EngineSpec:
@@ -175,11 +143,14 @@ class TTS:
     ) -> Voice:
         """A voice that speaks like the clip: a file, its bytes, a Reference, or samples [n].
 
-        `consent` is kept with the voice: what the speaker agreed to, in words.
+        `lib:NAME` is a voice of the library, which has its own transcript and consent. `consent` is
+        kept with the voice: what the speaker agreed to, in words.
 
         Raises: UnsupportedError: the model cannot clone; UnreadableAudioError; AudioTooLargeError;
-            InvalidValueError: samples without `rate_hz`.
+            VoiceNotFoundError; InvalidValueError: samples without `rate_hz`.
         """
+        if isinstance(clip, str) and clip.startswith(LIBRARY_PREFIX):
+            return self._ready.voice(self._ready.library.find(clip), self, mode)
         if not self.spec.clones:
             raise UnsupportedError(
                 f"{self.spec.model!r} cannot speak like a recording." + who_can(Capability.CLONE),
@@ -188,17 +159,22 @@ class TTS:
             )
         recording = reference(clip, transcript, rate_hz)
         label = Path(clip).stem if isinstance(clip, (str, os.PathLike)) else "clip"
-        origin = voices.origin_of(recording.samples, consent)
+        origin = voice_files.origin_of(recording.samples, consent)
         with self.loop.lock:
             prompt = self.engine.encode_voice(recording, mode)
-        return Voice(label, prompt, origin, writer=voices.save)
+        return Voice(label, prompt, origin, writer=voice_files.save)
 
     def plan(self, request: SpeechRequest, *, words: bool = False) -> SpeechPlan:
         """How a request would be spoken, without speaking it. Raises: as `speak`.
 
-        With `words`, its text comes later, in pieces.
+        With `words`, its text comes later, in pieces. A voice of the library is made ready for it.
         """
-        return preview(request, self.spec, self.settings, words=words)
+        library = self._ready.library
+        request = _with_default_voice(request, self.spec, self.settings, library)
+        made = partial(self._ready.voice, maker=self)
+        found = resolved(request, self.spec, library, made)
+        planned = plan(found.request, self.spec, pauses_of(self.settings), words=words)
+        return found.told(planned)
 
     def speak(  # noqa: PLR0913 - the public keywords
         self,

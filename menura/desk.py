@@ -28,7 +28,8 @@ from menura.errors import InvalidValueError, MenuraError, ModelFilesError
 from menura.runtime.recently_used import RecentlyUsed
 from menura.runtime.scheduler import Delivered, Jobs
 from menura.speech import FinishReason, Voice
-from menura.voices import load_voice
+from menura.voice_files import load_voice
+from menura.voice_library.labels import LIBRARY_PREFIX
 from menura.worded_calls import worded_call
 
 if TYPE_CHECKING:
@@ -117,6 +118,10 @@ class Desk:
         if ask.voice_file is not None:
             voice = self._saved_voice(ask.voice_file)
             ask = replace(ask, request=replace(ask.request, voice=voice))
+        elif ask.voice_id is not None:
+            ask = replace(
+                ask, request=replace(ask.request, voice=f"{LIBRARY_PREFIX}{ask.voice_id}")
+            )
         return worded_call(ask, self._floor) if ask.words else Call(ask, self._floor)
 
     def _saved_voice(self, path: str) -> Voice:

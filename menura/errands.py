@@ -17,7 +17,8 @@ class Ask:
     """Speak this. With `words`, the request's text is empty and comes later, by `Say`.
 
     `stream`: audio leaves as it is made; else each segment leaves whole. `voice_file` is a saved
-    voice that takes the place of the request's: only who owns the desk may name files.
+    voice that takes the place of the request's: only who owns the desk may name files. So does
+    `voice_id`, the id of a voice in the library.
     """
 
     key: int
@@ -25,6 +26,7 @@ class Ask:
     words: bool = False
     stream: bool = True
     voice_file: str | None = None
+    voice_id: str | None = None
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,25 @@ class ModelNotFoundError(MenuraError, code="model_not_found", http_status=404, e
     """The model is not on this machine; the message names the command that brings it."""
 
 
+class VoiceNotFoundError(MenuraError, code="voice_not_found", http_status=404, exit_code=3):
+    """The voice library has no such voice, or has it no more."""
+
+
+class ConsentError(MenuraError, code="consent_required", http_status=400, exit_code=2):
+    """A recording of a person was given without what that person agreed to."""
+
+
+class RecordingError(MenuraError, code="recording_unfit", http_status=400, exit_code=2):
+    """A recording cannot become a voice as it is; `report` holds what was found, if it was heard.
+
+    `report` is a `menura.audio.recording.RecordingReport`, which this file knows nothing of.
+    """
+
+    def __init__(self, message: str, *, param: str | None = None, report: object = None) -> None:
+        super().__init__(message, param=param)
+        self.report = report
+
+
 class UnsupportedError(MenuraError, code="unsupported", http_status=400, exit_code=4):
     """The model cannot do what was asked; the message names one that can, where one is known.
 

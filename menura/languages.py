@@ -15,3 +15,9 @@ def name_of(given: str) -> str:
     """The name for `de`, `de-AT`, `de_AT` or `german`, in small letters; else what was given."""
     word = given.casefold()
     return LANGUAGES.get(word.replace("_", "-").split("-")[0], word)
+
+
+def code_of(given: str) -> str:
+    """The two letters for `german`, `de`, `de-AT` or `de_AT`; else what was given."""
+    name = name_of(given)
+    return next((code for code, known in LANGUAGES.items() if known == name), name)

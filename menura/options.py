@@ -174,10 +174,6 @@ class Options:
         values = {facts.name: getattr(self, facts.name) for facts in self.facts()}
         return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
 
-    def longest_segment_s(self, usual_s: float) -> float:
-        """The most speech that one segment may have with these options, in seconds."""
-        return usual_s
-
     @classmethod
     def _unknown(cls, name: str) -> str:
         names = [entry.name for entry in cls.facts()]

@@ -51,7 +51,7 @@ class SpeechPlan:
     @property
     def goes_on(self) -> bool:
         """Whether each segment is to go on from the one before it."""
-        return bool(getattr(self.manner.options, "continue_segments", False))
+        return _goes_on(self.manner)
 
     def manner_after(self, before: Spoken | None) -> Manner:
         """The manner of a segment that comes after what was spoken before."""
@@ -93,7 +93,7 @@ def plan(
 def _segments(
     request: SpeechRequest, manner: Manner, spec: EngineSpec, pauses: text_plan.Pauses
 ) -> tuple[text_plan.Segment, ...]:
-    longest_s = manner.options.longest_segment_s(spec.max_segment_s)
+    longest_s = _longest_s(manner, spec)
     segments = text_plan.segments(
         request.text,
         language=manner.language or (spec.languages[0] if len(spec.languages) == 1 else None),
@@ -104,6 +104,17 @@ def _segments(
     )
     check_letters(request.text, spec)
     return tuple(with_turns(segments, spec.turn_tag) if spec.turn_tag else segments)
+
+
+def _goes_on(manner: Manner) -> bool:
+    return bool(getattr(manner.options, "continue_segments", False))
+
+
+def _longest_s(manner: Manner, spec: EngineSpec) -> float:
+    """The most speech of one segment, in seconds."""
+    if _goes_on(manner) and spec.max_continued_s is not None:
+        return spec.max_continued_s
+    return spec.max_segment_s
 
 
 def _longest_bytes(text: str, spec: EngineSpec, longest_s: float) -> int | None:

@@ -21,15 +21,17 @@ def save(speech: Speech, path: Path, *, mark: bool) -> None:
 
 
 def tags_of(applied: Mapping[str, object], *, mark: bool, title: str = "") -> Tags:
-    """The tags of a file: who speaks, its licence if it has one, and that it is synthetic."""
-    model = str(applied["model"])
-    voice = str(applied["voice"] or "")
-    named = {"voice": voice} if voice else {}
-    details = {"model": model, **named, "seed": str(applied["seed"])}
+    """The tags of a file: who speaks, its licence if it has one, and that it is synthetic.
+
+    What `applied` does not have is not said.
+    """
+    given = {name: applied.get(name) for name in ("model", "voice", "seed")}
+    details = {name: str(value) for name, value in given.items() if value not in (None, "")}
+    model, voice = details.get("model", ""), details.get("voice", "")
     licence = str(applied.get("output_licence", ""))
     return Tags(
         title=title,
-        artist=f"{voice} ({model})" if voice else model,
+        artist=f"{voice} ({model})" if voice and model else voice or model,
         comment=f"Licence of this audio: {licence}" if licence else "",
         synthetic=synthetic_mark(f"menura/{__version__}", **details) if mark else None,
     )

@@ -8,7 +8,7 @@ environment), which that part declares and reads with `load_table`.
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,12 +21,47 @@ _PREFIX = "MENURA_"
 # Variables that are no settings: where everything is kept, and whether `say` may use a server.
 _OTHER_VARIABLES = ("MENURA_HOME", "MENURA_SERVER", "MENURA_NATIVE_BODY", "MENURA_BUILD_NATIVE")
 _TABLES = ("server",)
-_Table = TypeVar("_Table", bound=Options)
+_DEFAULT = "default"
+_Sourced = TypeVar("_Sourced", bound="SourcedOptions")
 
 
 @dataclass(frozen=True)
-class Settings(Options):
-    """The merged settings; `sources` names where each value came from."""
+class SourcedOptions(Options):
+    """Options whose `sources` name where each value came from; by hand, nowhere."""
+
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False, kw_only=True)
+
+    def shown(self, prefix: str = "") -> "tuple[Shown, ...]":
+        """Each option as it is; `prefix` comes before the names."""
+        return tuple(
+            Shown(
+                name=prefix + facts.name,
+                value=getattr(self, facts.name),
+                source=self.sources.get(facts.name, _DEFAULT),
+                help=facts.help,
+            )
+            for facts in self.facts()
+        )
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One setting: its value, where that came from, and what it is for."""
+
+    name: str
+    value: object
+    source: str
+    help: str
+
+    @property
+    def is_given(self) -> bool:
+        """Whether somebody chose the value."""
+        return self.source != _DEFAULT
+
+
+@dataclass(frozen=True)
+class Settings(SourcedOptions):
+    """The settings of everything that speaks."""
 
     default_model: str = option("builtin", help="The model that speaks when none is named.")
     default_voice: str | None = option(None, help="The voice of the default model.")
@@ -51,8 +86,10 @@ class Settings(Options):
     paragraph_pause_s: float = option(
         0.5, minimum=0, maximum=60, unit="seconds", help="Silence between two paragraphs."
     )
+    asr_model: str = option(
+        "base", help="What transcribes recordings: a size of Whisper, a hub id, or a folder."
+    )
     mark: bool = option(True, help="Mark files as synthetic speech in their tags.")
-    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)
@@ -84,24 +121,21 @@ def load(
 
     Raises: SettingsError: an unknown key, or a value that is not allowed; it says where it stands.
     """
-    place = _Place("", Settings)
-    values, sources = place.merged(flags or {}, environment)
-    parsed = Settings.parse(values)
-    return Settings(**{f.name: getattr(parsed, f.name) for f in Settings.facts()}, sources=sources)
+    return load_table("", Settings, flags, environment)
 
 
 def load_table(
     name: str,
-    kind: type[_Table],
+    kind: type[_Sourced],
     flags: Mapping[str, object] | None = None,
     environment: Mapping[str, str] = os.environ,
-) -> _Table:
+) -> _Sourced:
     """The merged settings of one table, such as `server`; a flag that is None was not given.
 
     Raises: SettingsError: as `load`.
     """
-    values, _ = _Place(name, kind).merged(flags or {}, environment)
-    return kind.parse(values)
+    values, sources = _Place(name, kind).merged(flags or {}, environment)
+    return replace(kind.parse(values), sources=sources)
 
 
 @dataclass(frozen=True)
@@ -117,7 +151,7 @@ class _Place:
         """The values that were given, and where each setting's value comes from."""
         path = folders(environment).config / "settings.toml"
         values: dict[str, object] = {}
-        sources = {facts.name: "default" for facts in self.kind.facts()}
+        sources = {facts.name: _DEFAULT for facts in self.kind.facts()}
         for source, layer in (
             (str(path), self._from_file(path)),
             ("environment", self._from_environment(environment)),

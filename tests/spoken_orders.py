@@ -50,8 +50,9 @@ FACTS = ModelFacts(
     languages=("english", "chinese"),
     voices=(PresetVoice("low", ("english",)), PresetVoice("high", ("chinese",), "A high one")),
     default_voice="low", options=(), capabilities=frozenset({Capability.STREAM_TEXT}),
-    speaks_without_voice=False, native_speed=(1.0, 1.0), max_rows=4, fingerprint="",
-    licence="", output_licence="",
+    speaks_without_voice=False, alphabet=None, native_speed=(1.0, 1.0), max_segment_s=25.0,
+    max_segment_bytes=None, max_continued_s=None, turn_tag="", max_rows=4, fingerprint="",
+    reference=None, licence="", output_licence="",
 )  # fmt: skip
 
 

@@ -8,6 +8,8 @@ from menura.audio.pcm import FloatArray
 from menura.errors import AudioTooLargeError, InvalidValueError
 
 LONGEST_S = 300.0
+BEST_S = (5.0, 15.0)
+GOOD_S = (3.0, 30.0)  # shorter ones carry little of a voice; with longer ones models stumble
 SILENT_PEAK = 1e-4
 LOUDEST_PEAK = 4.0  # full scale is 1; decoders overshoot a little
 

@@ -36,19 +36,47 @@ _NAMES = re.compile(r"^  (-[^ ]*(?:(?:, | / )-[^ ]*)*|[a-z-]+)(?=  | [A-Z]|$)", 
 HELP_WIDTH = {"max_content_width": 100}
 USAGE = 2
 _WHOLE_SENTENCES = 1_000
-DEBUG, NO_COLOR, JSON = "--debug", "--no-color", "--json"
+DEBUG, NO_COLOR, JSON, _HELP = "--debug", "--no-color", "--json", "--help"
+_EXAMPLES = "Examples:"
 
 
-def flag(*names: str, help: str, metavar: str | None = None, under: str | None = None) -> object:  # noqa: A002 - typer's word
+# What a shell offers after a word that is begun.
+Completion = Callable[[str], list[str]]
+
+
+def flag(
+    *names: str,
+    help: str,  # noqa: A002 - typer's word
+    metavar: str | None = None,
+    under: str | None = None,
+    completion: Completion | None = None,
+) -> object:
     """A flag with these names; `under` is the heading in the help. Its help names its default."""
     return typer.Option(
-        *names, help=help, metavar=metavar, rich_help_panel=under, show_default=False
+        *names,
+        help=help,
+        metavar=metavar,
+        rich_help_panel=under,
+        show_default=False,
+        autocompletion=completion,
     )
 
 
-def argument(metavar: str, *, help: str, under: str | None = None) -> object:  # noqa: A002
+def argument(
+    metavar: str,
+    *,
+    help: str,  # noqa: A002
+    under: str | None = None,
+    completion: Completion | None = None,
+) -> object:
     """An argument, which is given by its place."""
-    return typer.Argument(metavar=metavar, help=help, rich_help_panel=under, show_default=False)
+    return typer.Argument(
+        metavar=metavar,
+        help=help,
+        rich_help_panel=under,
+        show_default=False,
+        autocompletion=completion,
+    )
 
 
 def switch(name: str, *, help: str) -> TyperOption:  # noqa: A002
@@ -108,13 +136,14 @@ class Command(TyperCommand):
         return _with_switches(super().get_params(ctx), _EVERYWHERE)
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write the flags, heading by heading."""
+        """Write the examples, then the flags, heading by heading."""
+        _write_lines(_examples(self), formatter)
         _write_flags(self, ctx, formatter)
 
     def format_epilog(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the closing lines as they are."""
         del ctx
-        _write_epilog(self, formatter)
+        _write_lines(_closing(self), formatter)
 
     def get_help(self, ctx: "Context") -> str:
         """The help's text."""
@@ -133,7 +162,8 @@ class Group(TyperGroup):
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         """The arguments that are left. Raises: typer.Exit: there were none, and help is shown."""
         if not ctx.resilient_parsing:  # that of a shell's completion
-            if self.default_command and (not args or args[0].startswith("-")):
+            is_of_default = not args or (args[0].startswith("-") and _HELP not in args)
+            if self.default_command and is_of_default:
                 args = [self.default_command, *args]
             if not args:
                 _show_help(ctx)
@@ -155,14 +185,15 @@ class Group(TyperGroup):
             formatter.write_dl(rows)
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write the commands, then the flags."""
+        """Write the examples, then the commands, then the flags."""
+        _write_lines(_examples(self), formatter)
         self.format_commands(ctx, formatter)
         _write_flags(self, ctx, formatter)
 
     def format_epilog(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the closing lines as they are."""
         del ctx
-        _write_epilog(self, formatter)
+        _write_lines(_closing(self), formatter)
 
     def get_help(self, ctx: "Context") -> str:
         """The help's text."""
@@ -198,9 +229,20 @@ def _write_flags(command: "ClickCommand", ctx: "Context", formatter: "HelpFormat
             formatter.write_dl(records)
 
 
-def _write_epilog(command: "ClickCommand", formatter: "HelpFormatter") -> None:
-    if command.epilog:
-        formatter.write(f"\n{command.epilog}")
+def _examples(command: "ClickCommand") -> str:
+    """The first paragraph of the closing lines where it holds examples: help leads with them."""
+    first, _, _ = (command.epilog or "").partition("\n\n")
+    return first.rstrip("\n") if first.startswith(_EXAMPLES) else ""
+
+
+def _closing(command: "ClickCommand") -> str:
+    """The closing lines without the examples, which stand further up."""
+    return (command.epilog or "").removeprefix(_examples(command)).strip("\n")
+
+
+def _write_lines(lines: str, formatter: "HelpFormatter") -> None:
+    if lines:
+        formatter.write(f"\n{lines}\n")
 
 
 def _coloured(text: str) -> str:

@@ -10,6 +10,7 @@ from menura.cli.request import check_reference, request_of
 from menura.cli.say import SayFlags
 from menura.cli.terminal import emit, emit_facts, emit_json, emit_table
 from menura.cli.text_input import read_text
+from menura.cli.voice_choice import with_model
 from menura.engines.contract import Capability, EngineSpec, VoicePrompt
 from menura.errors import InvalidValueError, UnsupportedError
 from menura.planning import SpeechPlan, who_can
@@ -21,6 +22,7 @@ def show(flags: SayFlags) -> None:
     check_reference(flags)
     text = read_text(flags.text, flags.file)
     target = chosen_target(flags)
+    flags = with_model(flags)
     spec = api.describe(flags.model)
     voice = None if flags.ref is None else _voice_to_come(spec, flags.ref)
     plan = api.preview(request_of(flags, text, voice), spec)

@@ -23,7 +23,7 @@ EXIT_CODES = {
     0: "done",
     1: "failure",
     2: "usage: a wrong flag or value",
-    3: "the model is not on this machine",
+    3: "the model or voice is not on this machine",
     4: "the model cannot do that",
     5: "partly done: some of several things failed",
     6: "nothing to speak",

@@ -5,7 +5,8 @@ imported by the command that does it, at its first use (`noqa: PLC0415`):
 
 - say: `speaking`, `dry_run` (numpy, and behind `api` the engines and encoders: 0.2 s)
 - serve: `server_run`; keys: `key_list`; bench: `load_bench` (the web framework: half a second)
-- voices: `voice_list`; models: `store`, `model_facts`
+- voices: `voice_list` and the other `voice_*` modules (numpy; decoders and models where they work)
+- models: `store`, `model_facts`
 - doctor: `diagnosis` (and torch, where it is installed: 2 s)
 - `terminal`, `progress`: rich, 0.05 s that speaking a short text need not pay
 - `loudspeaker`: the extra `play`
@@ -44,6 +45,7 @@ Examples:
   menura say "Hello there." -o hello.mp3
   menura models pull builtin-emma
   menura say -f chapter.txt --voice emma
+  menura voices add Anna anna.m4a
   menura serve
 
 Exit codes:

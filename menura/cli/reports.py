@@ -5,7 +5,9 @@ found that has it), `first_audio_s` until the first samples, `total_s` until all
 is the time after loading for each second of audio, so 0.1 means ten times faster than it is heard.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -152,6 +154,16 @@ def warn(line: str) -> None:
     note(f"{accent('note:', 'stderr')} {visible(line)}")
 
 
+@contextmanager
+def doubts_told() -> Iterator[None]:
+    """A block in which a voice is made; what is doubtful about its recording is told as notes."""
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for doubt in doubts:
+        warn(str(doubt.message))
+
+
 def warnings_of(applied: Mapping[str, object]) -> list[str]:
     """What was asked for and is not done, or done otherwise, in words."""
     ignored, dropped = applied.get("ignored"), applied.get("dropped_characters")
@@ -167,6 +179,10 @@ def warnings_of(applied: Mapping[str, object]) -> list[str]:
     unheeded = applied.get("settings_not_heeded")
     if isinstance(unheeded, Mapping):
         lines += [f"the setting {name} is not heeded: {why}" for name, why in unheeded.items()]
+    defaults = applied.get("voice_defaults")
+    left_out = defaults.get("left_out") if isinstance(defaults, Mapping) else None
+    if isinstance(left_out, Mapping):
+        lines += [f"the voice's own {name} is not used: {why}" for name, why in left_out.items()]
     for name, words in _REMARKS.items():
         found = applied.get(name)
         if isinstance(found, list):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from menura import voices
+from menura import voice_files
 from menura.cli.say import SayFlags
 from menura.errors import InvalidValueError
 from menura.speech import SpeechRequest, Voice
@@ -22,7 +22,7 @@ def request_of(flags: SayFlags, text: str, voice: Voice | None = None) -> Speech
     """
     return SpeechRequest(
         text=text,
-        voice=voice or (flags.voice and voices.named(flags.voice)),
+        voice=voice or (flags.voice and voice_files.named(flags.voice)),
         language=flags.language,
         instruct=flags.instruct,
         seed=flags.seed,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from menura.cli.commands import HelpWanted, JsonFlags, argument, flag
 from menura.cli.terminal import is_terminal
+from menura.cli.voice_names import names_in_library
 
 EPILOG = """\
 Examples:
@@ -14,6 +15,7 @@ Examples:
   echo "Hello." | menura say - -o - | aplay    through pipes
   menura say -f chapter.txt --plan             what would be spoken, and how long
   menura say "Hello." --voice emma             after: menura models pull builtin-emma
+  menura say "Hello." -v Anna                  a voice of yours, after: menura voices add Anna ...
 """
 
 _TEXT, _VOICE, _OUTPUT, _RUNNING = "Text", "Voice and manner", "Output", "Running"
@@ -54,8 +56,9 @@ class SayFlags(JsonFlags):
             "--voice",
             "-v",
             metavar="VOICE",
-            help="One of the model's voices (menura voices), or a saved voice's .safetensors file.",
+            help="A voice of yours or of the model (menura voices), or a saved .safetensors file.",
             under=_VOICE,
+            completion=names_in_library,
         ),
     ] = None
     language: Annotated[

@@ -5,7 +5,6 @@ The audio is made by the user's own server where there is one that would make th
 """
 
 import logging
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -19,11 +18,21 @@ from menura.cli.audio_output import STDOUT, Sinks, chosen_target, opened
 from menura.cli.pace import Pace
 from menura.cli.progress import Progress
 from menura.cli.quantities import duration
-from menura.cli.reports import Outcome, Speaker, Spoken, Timings, limits_of, warn, warn_of
+from menura.cli.reports import (
+    Outcome,
+    Speaker,
+    Spoken,
+    Timings,
+    doubts_told,
+    limits_of,
+    warn,
+    warn_of,
+)
 from menura.cli.request import check_reference, request_of
 from menura.cli.say import SayFlags
 from menura.cli.terminal import check_open, emit_json, is_terminal, note, shortened, visible
 from menura.cli.text_input import read_text
+from menura.cli.voice_choice import with_model
 from menura.errors import InvalidValueError
 from menura.server.state_file import Unusable
 from menura.speech import AudioChunk, SpeechRequest, Voice
@@ -85,7 +94,7 @@ def speak(flags: SayFlags) -> None:
     target = chosen_target(flags)
     if target.misnamed:
         warn(target.misnamed)
-    source = _source(flags, text)
+    source = _source(with_model(flags), text)
     loaded = perf_counter()
     with source.stream as stream:
         told = warn_of(stream.applied)
@@ -123,9 +132,10 @@ def _source(flags: SayFlags, text: str) -> _Source:
     tts = api.load(
         flags.model, device=flags.device, precision=flags.precision, threads=flags.threads
     )
-    request = replace(request, voice=_reference_voice(flags, tts) or request.voice)
-    speaker = Speaker(server_not_used=remote.reason)
-    return _Source(_stream(tts, request), tts.spec.sample_rate_hz, speaker)
+    with doubts_told():
+        request = replace(request, voice=_reference_voice(flags, tts) or request.voice)
+        spoken = _stream(tts, request)
+    return _Source(spoken, tts.spec.sample_rate_hz, Speaker(server_not_used=remote.reason))
 
 
 def _check(flags: SayFlags) -> None:
@@ -159,15 +169,10 @@ def title_of(text: str) -> str:
 
 
 def _reference_voice(flags: SayFlags, tts: TTS) -> Voice | None:
-    """The voice of --ref; what is doubtful about the recording stands on stderr."""
+    """The voice of --ref, None where it was not given."""
     if flags.ref is None:
         return None
-    with warnings.catch_warnings(record=True) as doubts:
-        warnings.simplefilter("always", UserWarning)
-        voice = tts.voice(flags.ref, transcript=flags.ref_text)
-    for doubt in doubts:
-        warn(str(doubt.message))
-    return voice
+    return tts.voice(flags.ref, transcript=flags.ref_text)
 
 
 def _marks(flags: SayFlags) -> bool:

@@ -19,6 +19,7 @@ from menura.errors import ModelNotFoundError, SettingsError
 from menura.server import state_file
 from menura.server.state_file import ServerState, Unusable
 from menura.speech import SpeechRequest
+from menura.voice_library.library import VoiceLibrary
 
 SWITCH = "MENURA_SERVER"
 _ON, _OFF = ("", "on", "yes", "true", "1"), ("off", "no", "false", "0")
@@ -124,10 +125,22 @@ def _begun(state: ServerState, model: str, request: SpeechRequest) -> RemoteStre
             return Unusable(f"the server at {state.address} cannot be asked ({error})")
         stream = RemoteStream(answer, request)
         stream.begin()
-        voice = stream.applied.get("voice")
-        if request.voice is not None and str(voice).casefold() != str(request.voice).casefold():
+        if request.voice is not None and not _is_meant(str(request.voice), stream.applied):
+            voice = stream.applied.get("voice")
             return Unusable(f"the server means {voice!r} by the voice {request.voice!r}")
         return stream.keeping(stack.pop_all())
+
+
+def _is_meant(asked: str, applied: Mapping[str, object]) -> bool:
+    """Whether the server speaks with the voice that the word means in this process too.
+
+    A voice of the library has an id, and its label may be written in other letters. One that has
+    none is the model's own, or a file that only the server was given.
+    """
+    library = VoiceLibrary()
+    if voice_id := applied.get("voice_id"):
+        return library.has(asked) and library.find(asked).id == voice_id
+    return not library.has(asked) and str(applied.get("voice")).casefold() == asked.casefold()
 
 
 def body_of(model: str, request: SpeechRequest) -> dict[str, object]:

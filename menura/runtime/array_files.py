@@ -5,22 +5,26 @@ renamed, so it is there whole or not at all. What is read is checked by `checkpo
 numbers after that: no code of the file's runs, and no NaN comes through.
 """
 
+import io
 import json
+import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from menura.errors import InvalidValueError, ModelFilesError, OutputError
-from menura.runtime.checkpoint import TensorEntry, read_header
+from menura.runtime.checkpoint import TensorEntry, header_of
 from menura.runtime.whole_file import whole_file
 
 _DTYPES = {"F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8", "U8": "|u1"}
 _ALIGNMENT = 8
+MAX_HEADER_BYTES = 2**20
+"""A header is read whole before it is checked, and a small file needs no large one."""
 _METADATA = "__metadata__"
 
 
@@ -39,6 +43,14 @@ def write_arrays(
 
     Raises: InvalidValueError: an array of another dtype; OutputError: the file system refused.
     """
+    _place(path, array_bytes(arrays, metadata))
+
+
+def array_bytes(arrays: Mapping[str, NDArray[np.generic]], metadata: Mapping[str, str]) -> bytes:
+    """What `write_arrays` writes, of arrays [n] or of more dimensions.
+
+    Raises: InvalidValueError: an array of another dtype.
+    """
     header: dict[str, object] = {_METADATA: dict(metadata)}
     pieces: list[bytes] = []
     end = 0
@@ -51,26 +63,39 @@ def write_arrays(
         end += len(piece)
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % _ALIGNMENT)
-    _place(path, b"".join([len(text).to_bytes(8, "little"), text, *pieces]))
+    return b"".join([len(text).to_bytes(8, "little"), text, *pieces])
 
 
-def read_arrays(path: Path, *, max_bytes: int) -> ArrayFile:
+def read_arrays(
+    path: Path, *, max_bytes: int, max_header_bytes: int = MAX_HEADER_BYTES
+) -> ArrayFile:
     """The arrays and the notes of a file.
 
     Raises: ModelFilesError: the file is missing, damaged, larger than `max_bytes`, of another kind,
         or holds numbers that are none.
     """
-    with suppress(OSError):  # a file that is not there is the header's to complain about
-        n_bytes = path.stat().st_size
-        if n_bytes > max_bytes:
-            raise ModelFilesError(f"{path} has {n_bytes:,} bytes, over {max_bytes:,}.")
-    header = read_header(path)
     try:
         with path.open("rb") as file:
-            file.seek(header.data_start)
-            data = file.read(max_bytes)
+            n_bytes = os.fstat(file.fileno()).st_size
+            if n_bytes > max_bytes:
+                raise ModelFilesError(f"{path} has {n_bytes:,} bytes, over {max_bytes:,}.")
+            return _arrays(file, n_bytes, path, max_header_bytes)
     except OSError as error:
         raise ModelFilesError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def arrays_of(data: bytes, name: Path) -> ArrayFile:
+    """The arrays and the notes in a file's bytes; `name` is for messages.
+
+    Raises: ModelFilesError: as `read_arrays`.
+    """
+    return _arrays(io.BytesIO(data), len(data), name, MAX_HEADER_BYTES)
+
+
+def _arrays(file: BinaryIO, n_bytes: int, path: Path, max_header_bytes: int) -> ArrayFile:
+    header = header_of(file, n_bytes, path, max_header_bytes=max_header_bytes)
+    file.seek(header.data_start)
+    data = file.read(n_bytes)
     arrays = {name: _array(path, name, entry, data) for name, entry in header.tensors.items()}
     return ArrayFile(MappingProxyType(arrays), header.metadata)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import BinaryIO
 
 from menura.errors import ModelFilesError
 
@@ -63,11 +64,21 @@ def read_header(path: Path) -> Header:
     try:
         file_bytes = path.stat().st_size
         with path.open("rb") as file:
-            length_field = file.read(_LENGTH_BYTES)
-            header_bytes = _header_bytes(path, length_field, file_bytes)
-            text = file.read(header_bytes)
+            return header_of(file, file_bytes, path)
     except OSError as error:
         raise ModelFilesError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def header_of(
+    file: BinaryIO, file_bytes: int, path: Path, *, max_header_bytes: int = MAX_HEADER_BYTES
+) -> Header:
+    """The checked header of an open file of this size, as `read_header`; `path` is for messages.
+
+    Raises: ModelFilesError; OSError.
+    """
+    length_field = file.read(_LENGTH_BYTES)
+    header_bytes = _header_bytes(path, length_field, file_bytes, max_header_bytes)
+    text = file.read(header_bytes)
     if len(text) != header_bytes:
         raise _damaged(path, "it ends inside its header")
     if not text.startswith(b"{"):
@@ -113,9 +124,9 @@ def _damaged(path: Path, why: str) -> ModelFilesError:
     )
 
 
-def _header_bytes(path: Path, length_field: bytes, file_bytes: int) -> int:
+def _header_bytes(path: Path, length_field: bytes, file_bytes: int, most: int) -> int:
     header_bytes = int.from_bytes(length_field, "little")
-    is_plausible = header_bytes <= min(MAX_HEADER_BYTES, file_bytes - _LENGTH_BYTES)
+    is_plausible = header_bytes <= min(most, file_bytes - _LENGTH_BYTES)
     # A header of 640 bytes begins as a pickle does; a pickle is never a plausible length.
     if not is_plausible and length_field.startswith(_ARCHIVE_STARTS):
         raise ModelFilesError(
@@ -128,7 +139,7 @@ def _header_bytes(path: Path, length_field: bytes, file_bytes: int) -> int:
         )
     if len(length_field) < _LENGTH_BYTES:
         raise _damaged(path, f"it has only {len(length_field)} bytes")
-    if header_bytes > MAX_HEADER_BYTES:
+    if header_bytes > most:
         raise _damaged(path, f"its header claims {header_bytes:,} bytes")
     if not is_plausible:
         raise _damaged(path, f"its header claims {header_bytes:,} of {file_bytes:,} bytes")

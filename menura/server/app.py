@@ -9,7 +9,17 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import WebSocketRoute
 
 from menura import __version__
-from menura.server import catalogue, docs_page, elevenlabs, health, speech, web_page
+from menura.server import (
+    catalogue,
+    conversion,
+    docs_page,
+    elevenlabs,
+    health,
+    plans,
+    speech,
+    status,
+    web_page,
+)
 from menura.server.border import error_answers, sign_in
 from menura.server.border.credentials import Credentials
 from menura.server.border.gate import Gate
@@ -17,14 +27,23 @@ from menura.server.border.json_body import StrictRequest
 from menura.server.border.problems import ErrorBody
 from menura.server.border.row_guard import Readiness, RowGuard
 from menura.server.live import websocket
-from menura.server.routes import JSON, Route, ServerParts
+from menura.server.routes import FORM, JSON, Route, ServerParts
+from menura.server.store import store_routes
+from menura.server.voices import consent_routes, making_routes, resources
 
 ROUTES: tuple[Route, ...] = (
     *web_page.ROUTES,
     *health.ROUTES,
     *sign_in.ROUTES,
     *speech.ROUTES,
+    *plans.ROUTES,
+    *conversion.ROUTES,
     *catalogue.ROUTES,
+    *making_routes.ROUTES,
+    *resources.ROUTES,
+    *consent_routes.ROUTES,
+    *store_routes.ROUTES,
+    *status.ROUTES,
     *elevenlabs.ROUTES,
     *websocket.ROUTES,
     *docs_page.ROUTES,
@@ -58,6 +77,7 @@ def create_app(parts: ServerParts, rows: tuple[Route, ...] = ROUTES) -> FastAPI:
     Raises: InvalidValueError: the settings are wrong, or not safe.
     """
     parts.limits.check()
+    web_page.page_files()  # read now, so that no request waits for it
     # FastAPI's own pages are off: every path is a row.
     app = FastAPI(
         title="Menura",
@@ -76,7 +96,7 @@ def create_app(parts: ServerParts, rows: tuple[Route, ...] = ROUTES) -> FastAPI:
         assert isinstance(route, (APIRoute, WebSocketRoute))
         route.app = RowGuard(route.app, row, credentials, parts.limits, readiness)
     error_answers.install(app, credentials)
-    app.add_middleware(Gate, limits=parts.limits, metrics=parts.metrics)
+    app.add_middleware(Gate, limits=parts.limits, metrics=parts.metrics, book=parts.book)
     _describe_keys(app, credentials.cookie)
     return app
 
@@ -99,9 +119,22 @@ def _add(app: FastAPI, row: Route) -> None:
             "5XX": {"model": ErrorBody, "description": "The server cannot do it, or not now."},
         },
         include_in_schema=row.is_documented,
-        openapi_extra=None if row.scope is None else {"security": _SECURITY},
+        openapi_extra=_more_words(row),
         route_class_override=StrictRoute,
     )
+
+
+def _more_words(row: Route) -> dict[str, Any]:
+    """What the document says of a row beside what FastAPI sees: its keys, and its form."""
+    words: dict[str, Any] = {} if row.scope is None else {"security": _SECURITY}
+    content: dict[str, Any] = {}
+    if row.form is not None:
+        content = {FORM: {"schema": row.form.model_json_schema()}}
+    elif row.body.is_streamed:
+        content = {name: _content(name) for name in row.body.media_types}
+    if content:
+        words["requestBody"] = {"required": True, "content": content}
+    return words
 
 
 def _good_answer(row: Route) -> dict[str, Any]:

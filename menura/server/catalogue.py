@@ -11,9 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from menura.errors import MenuraError
 from menura.languages import LANGUAGES
 from menura.server.models.model_facts import ModelFacts
-from menura.server.models.names import ServedVoice
+from menura.server.models.voice_names import ServedVoice
 from menura.server.option_rules import offered
-from menura.server.routes import NO_BODY, Route, Scope, ServerParts, parts_of
+from menura.server.routes import NO_BODY, Route, Scope, ServerParts, caller_of, parts_of
+from menura.server.voices.shapes import Models, VoiceResource, shown
 
 _OWNER = "menura"
 _CODES = {name: code for code, name in LANGUAGES.items()}
@@ -82,14 +83,21 @@ class VoiceEntry(BaseModel):
     category: str = Field(description="`premade`, or `cloned` for a voice that was added.")
     labels: dict[str, str]
     preview_url: None = None
+    voice: VoiceResource | None = Field(
+        default=None, description="What the voice library knows of it, for who shows a key."
+    )
 
 
 class VoiceList(BaseModel):
-    """The voices, those of the default model first; `voices` is the same as `data`."""
+    """The voices, those of the default model first; `voices` is the same as `data`.
+
+    `library` has each voice of the voice library once, those too that no model here can use.
+    """
 
     object: str = "list"
     data: tuple[VoiceEntry, ...]
     voices: tuple[VoiceEntry, ...]
+    library: tuple[VoiceResource, ...]
     has_more: bool = False
 
 
@@ -107,28 +115,40 @@ async def one_model(request: Request, model_id: str) -> ModelEntry:
 
 
 async def list_voices(request: Request) -> VoiceList:
-    """The voices of all models that are served."""
-    return await voices_of(parts_of(request))
+    """The voices of all models that are served, and those of the voice library."""
+    return await voices_of(parts_of(request), for_everybody=not caller_of(request).scopes)
 
 
 async def models_of(parts: ServerParts) -> ModelList:
     """The models that are served, the default one first."""
-    entries = tuple(_model_entry(name, facts, parts) for name, facts in await _served(parts))
+    entries = tuple(_model_entry(name, facts, parts) for name, facts in await served(parts))
     return ModelList(data=entries, models=entries)
 
 
-async def voices_of(parts: ServerParts) -> VoiceList:
-    """The voices of all models that are served, those of the default one first."""
+async def voices_of(parts: ServerParts, *, for_everybody: bool = False) -> VoiceList:
+    """The voices of all models that are served, those of the default one first.
+
+    `for_everybody`: without what people said and agreed to, which is for those with a key.
+    """
+    models = await served(parts)
+    kept = {} if for_everybody else await asyncio.to_thread(_kept, parts, models)
     entries = tuple(
-        _voice_entry(voice, name, parts.names.voice_id(name, voice.name))
-        for name, facts in await _served(parts)
+        _voice_entry(
+            voice, name, parts.names.voice_id(name, voice.name), kept.get(voice.voice_id or "")
+        )
+        for name, facts in models
         if facts is not None
         for voice in parts.names.voices(facts)
     )
-    return VoiceList(data=entries, voices=entries)
+    return VoiceList(data=entries, voices=entries, library=tuple(kept.values()))
 
 
-async def _served(parts: ServerParts) -> list[tuple[str, ModelFacts | None]]:
+def _kept(parts: ServerParts, models: Models) -> dict[str, VoiceResource]:
+    """The voices of the library by their ids, in the order of their labels."""
+    return {voice.id: shown(voice, models) for voice in parts.library.voices()}
+
+
+async def served(parts: ServerParts) -> Models:
     """The models that are served, the default one first, with what each can do."""
     await parts.names.refresh()
     names = parts.names.models()
@@ -168,10 +188,14 @@ def _model_entry(name: str, facts: ModelFacts | None, parts: ServerParts) -> Mod
     )
 
 
-def _voice_entry(voice: ServedVoice, model: str, voice_id: str) -> VoiceEntry:
+def _voice_entry(
+    voice: ServedVoice, model: str, voice_id: str, kept: VoiceResource | None
+) -> VoiceEntry:
     codes = tuple(_CODES.get(language, language) for language in voice.languages)
     # A saved voice speaks whatever its model does: none of many languages is its own.
-    own = None if not codes or (voice.is_file and len(codes) > 1) else codes[0]
+    own = None if not codes or (voice.is_added and len(codes) > 1) else codes[0]
+    if kept is not None and kept.language:
+        own = _CODES.get(kept.language, kept.language)
     return VoiceEntry(
         id=voice_id,
         voice_id=voice_id,
@@ -180,8 +204,9 @@ def _voice_entry(voice: ServedVoice, model: str, voice_id: str) -> VoiceEntry:
         language=own,
         languages=codes,
         description=voice.description,
-        category="cloned" if voice.is_file else "premade",
+        category="cloned" if voice.is_added else "premade",
         labels={"model": model, **({"language": own} if own else {})},
+        voice=kept,
     )
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from menura.errors import InvalidValueError
-from menura.options import Options, option
+from menura.options import option
+from menura.settings import SourcedOptions
 
 CORS_PRESETS: Mapping[str, tuple[str, ...]] = {
     "open-webui": (
@@ -32,7 +33,7 @@ _ANY_ADDRESS = ("0.0.0.0", "::")  # all addresses that the machine has
 
 
 @dataclass(frozen=True)
-class ServerSettings(Options):
+class ServerSettings(SourcedOptions):
     """How the server listens, who may use it, and how much it takes on."""
 
     host: str = option("127.0.0.1", help="The address to listen on.")
@@ -101,6 +102,12 @@ class ServerSettings(Options):
     body_s: float = option(
         20, minimum=0.1, maximum=600, unit="seconds", help="Time for a request to arrive."
     )
+    max_upload_mb: int = option(
+        25, minimum=1, maximum=100, unit="MB", help="The largest file that may be sent."
+    )
+    require_consent: bool = option(
+        True, help="Whether a voice made of a recording needs the speaker's consent."
+    )
     drain_s: float = option(
         20, minimum=0, maximum=3600, unit="seconds", help="Time to finish when asked to stop."
     )
@@ -125,6 +132,11 @@ class ServerSettings(Options):
     def asks_for_keys(self) -> bool:
         """Whether a request needs a key."""
         return not (self.no_key or self.no_auth_i_understand)
+
+    @property
+    def max_upload_bytes(self) -> int:
+        """The largest file that may be sent, in bytes."""
+        return self.max_upload_mb * 1_000_000
 
     @property
     def model_names(self) -> tuple[str, ...]:

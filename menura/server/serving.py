@@ -30,6 +30,8 @@ from menura.server.models.pool_limits import PoolLimits, ReaderLimits
 from menura.server.routes import ServerParts
 from menura.server.server_settings import ServerSettings
 from menura.server.state_file import ServerState
+from menura.server.store.jobs import StoreJobs
+from menura.server.voices import uploads
 from menura.settings import Settings
 
 _Address = tuple[int, int, int, str, tuple[object, ...]]
@@ -81,7 +83,9 @@ class Serving:
             web = stack.enter_context(listening(limits.host, limits.port, "--port"))
             parts = parts_of(limits, self._chosen)
             request_log.set_up(limits.log_format)
+            uploads.sweep()
             stack.push_async_callback(parts.pool.close)
+            stack.push_async_callback(parts.jobs.close)
             await parts.pool.start()
             home = await self._wyoming(parts, stack)
             app = create_app(parts)
@@ -169,7 +173,16 @@ def parts_of(limits: ServerSettings, chosen: Settings) -> ServerParts:
     )
     launch = Launch(chosen.device, chosen.precision, chosen.threads)
     pool = ModelPool(names, pool_limits(limits), launch)
-    return ServerParts(pool, names, KeyStore(key_file()), limits, Metrics(), chosen.mark)
+    return ServerParts(
+        pool=pool,
+        names=names,
+        keys=KeyStore(key_file()),
+        limits=limits,
+        metrics=Metrics(),
+        mark=chosen.mark,
+        chosen=chosen,
+        jobs=StoreJobs(names.look_again),
+    )
 
 
 def pool_limits(limits: ServerSettings) -> PoolLimits:

@@ -209,6 +209,7 @@ async def order_for(
         request_id=asker.request_id,
         voice_file=chosen.file,
         voice_label=None if chosen.file is None else chosen.label,
+        voice_id=chosen.voice_id,
     )
     return order, (*(body.model_extra or {}), *ignored)
 

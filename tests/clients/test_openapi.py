@@ -23,6 +23,8 @@ REACHED = (
     "POST /v1/text-to-speech/{voice_id}/stream",
     "GET /v1/audio/voices",
     "GET /v1/voices",
+    "GET /v1/voices/broken",
+    "GET /v1/audio/voice_consents",
     "GET /v1/models",
     "GET /v1/models/{model_id}",
     "GET /metrics",

@@ -56,6 +56,7 @@ def test_the_spec_is_complete(tts: menura.TTS) -> None:
     assert spec.sample_rate_hz >= 8_000
     assert spec.languages
     assert all(language == language.casefold() for language in spec.languages)
+    assert (spec.reference is not None) == spec.clones
     names = [preset.name for preset in spec.voices]
     assert len({name.casefold() for name in names}) == len(names)
     assert spec.default_voice is None or spec.default_voice in names

@@ -11,7 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from menura.errors import DeadlineError, InvalidValueError, MenuraError, WorkerDiedError
+from menura.errors import (
+    DeadlineError,
+    InvalidValueError,
+    MenuraError,
+    VoiceNotFoundError,
+    WorkerDiedError,
+)
 from menura.server.models.child_process import PROGRAM
 from menura.server.models.model_pool import ModelPool
 from menura.server.models.model_process import ModelProcess
@@ -20,6 +26,9 @@ from menura.server.models.names import Names
 from menura.server.models.performance import Chunk, Order, Performance, Segment
 from menura.server.models.pool_limits import PoolLimits, ReaderLimits
 from menura.speech import FinishReason, SpeechRequest
+from menura.voice_library.library import VoiceLibrary
+from menura.voice_library.record import VoiceDefaults
+from tests.kept_voices import kept
 from tests.tone.engine import heard_hz, tone_hz
 from tests.unit.server.hand_clock import HandClock
 
@@ -123,6 +132,29 @@ def test_what_is_used_and_where_the_segments_are_comes_with_the_audio(tmp_path: 
         n_samples = sum(len(event.samples) for event in events if isinstance(event, Chunk))
         assert reports[-1].sample_end == n_samples
         assert performance.applied["seed"] == 7
+
+    served(tmp_path, act)
+
+
+def test_a_voice_of_the_library_is_made_once_and_never_after_it_was_removed(
+    tmp_path: Path,
+) -> None:
+    voice = kept("Anna", defaults=VoiceDefaults(language="zh"))
+    order = Order("tone", SpeechRequest("one", seed=7), "me", voice_id=voice.id)
+
+    async def act(server: Server) -> None:
+        for _ in range(2):
+            async with await server.pool.speak(order) as performance:
+                assert performance.begun.voice == "Anna"
+                assert performance.begun.applied["voice_id"] == voice.id
+                assert performance.begun.applied["voice_defaults"] == {"language": "zh"}
+                assert await tones(performance) == of("one")
+        assert len(list((voice.folder / "prompts").iterdir())) == 1
+        VoiceLibrary().remove("Anna")
+        with pytest.raises(VoiceNotFoundError, match="there is no voice") as gone:
+            await server.pool.speak(order)
+        assert (gone.value.http_status, gone.value.param) == (404, "voice")
+        assert await server.hear("two") == of("two")
 
     served(tmp_path, act)
 

@@ -44,7 +44,8 @@ def imported_by(program: str, names: Collection[str]) -> set[str]:
 @pytest.mark.parametrize(
     "module",
     [
-        "menura", "menura.api", "menura.cli.main", "menura.engines.builtin.engine",
+        "menura", "menura.api", "menura.cli.main", "menura.cli.voice_list",
+        "menura.engines.builtin.engine",
         "menura.engines.contract", "menura.runtime.scheduler", "menura.speech",
     ],
 )  # fmt: skip

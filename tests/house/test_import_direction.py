@@ -10,17 +10,22 @@ from tests.house.source import Module, imports_of, modules, no_faults, within
 _DATA = ("menura.errors", "menura.languages", "menura.options", "menura.speech")
 _CONTRACT = "menura.engines.contract"
 _REGISTRY = "menura.engines.registry"
+# Parts of the contract, which everybody else imports from there.
+_SPEC = ("menura.engines.engine_spec", "menura.engines.reference_rules")
 _ENGINES = (_CONTRACT, _REGISTRY)
 _PARTS = ("menura.nn", "menura.audio", "menura.text")
 _STORE = ("menura.catalogue", "menura.models", "menura.store")
 _DOOR = ("menura.api", "menura.references", "menura.streams", "menura.takes", "menura.planning",
          "menura.saving", "menura.voices", "menura.projects", "menura.model_loop", "menura.errands",
-         "menura.utterances", "menura.calls", "menura.worded_calls", "menura.desk")  # fmt: skip
+         "menura.utterances", "menura.calls", "menura.worded_calls", "menura.desk",
+         "menura.model_choice", "menura.voice_files", "menura.voice_library",
+         "menura.transcription")  # fmt: skip
 
 # What the terminal and the server work with.
 _FACE = (*_DATA, "menura.settings", "menura.audio", "menura.text", *_ENGINES, "menura.catalogue",
          "menura.models", "menura.api", "menura.streams", "menura.planning", "menura.saving",
-         "menura.voices", "menura.projects")  # fmt: skip
+         "menura.voices", "menura.voice_files", "menura.voice_library", "menura.transcription",
+         "menura.projects")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,8 @@ LAYERS = (
         ("menura.speech", "menura.settings"),
         ("menura.errors", "menura.languages", "menura.options"),
     ),
-    Layer((_CONTRACT,), _DATA),
+    Layer(_SPEC, ("menura.errors", "menura.options", *_SPEC)),
+    Layer((_CONTRACT,), (*_DATA, *_SPEC)),
     Layer((_REGISTRY,), ("menura.errors", _CONTRACT)),
     Layer(_PARTS, ("menura.errors",)),
     Layer(("menura.runtime",), (*_DATA, "menura.settings", "menura.nn", _CONTRACT)),

@@ -44,6 +44,7 @@ AT_THE_TOP: Mapping[str, Where] = {
     "platformdirs": Where(("menura.settings",)),
     "prometheus_client": Where(_WEB),
     "pydantic": Where(_WEB),
+    "python_multipart": Where(("menura.server.voices.form_parts",)),
     "rich": Where(("menura.cli",)),
     "safetensors": Where(_SAFETENSORS),
     "starlette": Where(_WEB),
@@ -57,6 +58,8 @@ AT_THE_TOP: Mapping[str, Where] = {
 # Inside the function of first use: what costs more than a cold start may take, and the extras.
 AT_FIRST_USE: Mapping[str, Where] = {
     "av": Where(("menura.audio",)),
+    "filelock": Where(("menura.voice_library.locking",)),
+    "faster_whisper": Where(("menura.transcription",)),
     "hibari": Where(("menura.engines.builtin",)),
     "httpx": Where((*_STORE, "menura.cli")),
     "huggingface_hub": Where(_STORE),

@@ -10,7 +10,7 @@ from bench.echo_tts.quality import Quality, measure
 from menura.engines.echo_tts import tiny
 from menura.engines.echo_tts.accelerate import BOUNDS, dtype_of
 from menura.engines.echo_tts.decoder import ROW_TOLERANCES
-from menura.engines.echo_tts.voice_encoder import GOOD_S
+from menura.engines.echo_tts.description import GOOD_S
 
 HALF = torch.bfloat16
 PERFECT = Quality(latent_error=0.0, audio_db=60.0, noise_db=60.0, row_error=0.0)

@@ -26,9 +26,11 @@ from menura.engines.contract import (
     NoiseSource,
     PresetVoice,
     Prompt,
+    ReferenceRules,
     RowStep,
     Stage,
     TensorShapes,
+    TranscriptUse,
     VoicePrompt,
     Words,
 )
@@ -43,6 +45,17 @@ if TYPE_CHECKING:
 RATE_HZ = 8_000
 FRAME = 800
 N_DELAY_STEPS = 3
+
+
+RULES = ReferenceRules(
+    transcript=TranscriptUse.BETTER,
+    shortest_s=0.1,
+    good_s=(0.5, 30.0),
+    best_s=(1.0, 15.0),
+    longest_s=60.0,
+    way_with="x_vector",
+    way_without="x_vector",
+)
 
 
 class Word(StrEnum):
@@ -78,9 +91,6 @@ class ToneOptions(Options):
     chunk_frames: int = option(4, minimum=1, help="Frames in each chunk after the first.")
     retries: int = option(0, minimum=0, help="How often to draw a segment again that went wrong.")
     continue_segments: bool = option(False, help="Go on from the segment before.")
-
-    def longest_segment_s(self, usual_s: float) -> float:
-        return usual_s / 5 if self.continue_segments else usual_s
 
 
 @dataclass(frozen=True)
@@ -119,6 +129,13 @@ class ToneEngine:
         return cls()
 
     @classmethod
+    def saved_voices(cls, folder: Path | None, path: Path) -> tuple[VoicePrompt, ...]:
+        if not path.read_bytes().startswith(b"tone"):
+            raise InvalidValueError(f"{path} holds no tone voices.", param="voice")
+        levels = {"embedding": np.array([0.25], np.float32)}
+        return (VoicePrompt("tone", "1", "x_vector", levels),)
+
+    @classmethod
     def tiny(cls, folder: Path) -> Path | None:
         (folder / "tone.json").write_text(json.dumps({"tone": 1}))
         return folder
@@ -140,7 +157,9 @@ class ToneEngine:
             default_voice="low",
             options=ToneOptions,
             capabilities=frozenset({Capability.CLONE, Capability.STREAM_TEXT}),
+            max_continued_s=5.0,
             max_rows=self._max_rows,
+            reference=RULES,
             fingerprint="1",
         )
 

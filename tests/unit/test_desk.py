@@ -27,8 +27,11 @@ from menura.errors import (
     NothingToSpeakError,
     NumericsError,
     UnsupportedError,
+    VoiceNotFoundError,
 )
 from menura.speech import FinishReason, Manner, SpeechRequest
+from menura.voice_library.library import VoiceLibrary
+from tests.kept_voices import kept
 from tests.tone.engine import FRAME, ToneEngine, TonePrompt, heard_hz, tone_hz
 from tests.unit.letters import Letters, begun, ended, reports_of, samples_of, told
 
@@ -253,6 +256,28 @@ def test_a_saved_voice_that_cannot_be_read_is_no_fault_of_who_asks(
     events = told(tone, Ask(1, SpeechRequest("x"), voice_file=str(file)), ask(2, "alpha"))
     error = ended(events, 1).error
     assert isinstance(error, ModelFilesError)  # its words name the path: they are for the log
+    assert ended(events, 2).error is None
+
+
+def test_a_voice_of_the_library_takes_the_place_of_a_name(tone: menura.TTS) -> None:
+    voice = kept("Anna")
+    request = SpeechRequest("alpha", seed=1)
+    events = told(tone, Ask(1, request, voice_id=voice.id), ask(2, "alpha"))
+    assert begun(events, 1).applied["voice"] == "Anna"
+    assert begun(events, 1).applied["voice_id"] == voice.id
+    expected = tone.speak("alpha", voice="lib:Anna", seed=1).samples
+    assert np.array_equal(samples_of(events, 1), expected)
+    assert "voice_id" not in begun(events, 2).applied
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_a_voice_that_was_removed_meanwhile_is_said(words: bool, tone: menura.TTS) -> None:
+    voice = kept("Anna")
+    VoiceLibrary().remove("Anna")
+    text = "" if words else "alpha"
+    asked = Ask(1, SpeechRequest(text), words=words, voice_id=voice.id)
+    events = told(tone, asked, ask(2, "alpha"))
+    assert isinstance(ended(events, 1).error, VoiceNotFoundError)
     assert ended(events, 2).error is None
 
 

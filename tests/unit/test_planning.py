@@ -14,10 +14,7 @@ from menura.text.plan import Pauses
 class _Halving(Options):
     """Options of a model whose segments may go on from one another."""
 
-    goes_on: bool = option(False, help="whether a segment holds the one before it as well")
-
-    def longest_segment_s(self, usual_s: float) -> float:
-        return usual_s / 2 if self.goes_on else usual_s
+    continue_segments: bool = option(False, help="whether a segment holds the one before too")
 
 
 SPEC = EngineSpec(
@@ -38,7 +35,7 @@ THAI = "ภาษาไทยเขียนติดกันไม่มีเ
 
 
 def _sizes(spec: EngineSpec, *, goes_on: bool = False, split: bool = True) -> list[int]:
-    request = SpeechRequest(THAI, split=split, options={"goes_on": goes_on})
+    request = SpeechRequest(THAI, split=split, options={"continue_segments": goes_on})
     planned: SpeechPlan = plan(request, spec, Pauses())
     assert "".join(THAI[part.start : part.end] for part in planned.segments) == THAI
     return [len(part.text.encode()) for part in planned.segments]
@@ -51,7 +48,7 @@ def test_a_model_of_bytes_gets_no_segment_over_its_limit() -> None:
 
 
 def test_segments_that_go_on_share_the_limit_with_the_one_before() -> None:
-    sizes = _sizes(replace(SPEC, max_segment_s=60.0), goes_on=True)
+    sizes = _sizes(replace(SPEC, max_segment_s=60.0, max_continued_s=30.0), goes_on=True)
     assert all(before + 1 + after <= 762 for before, after in pairwise(sizes))
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from menura import settings
 from menura.errors import SettingsError
-from menura.options import Options, option
-from menura.settings import folders, load, load_table
+from menura.options import option
+from menura.settings import SourcedOptions, folders, load, load_table
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_without_menura_home_they_are_the_users(monkeypatch: pytest.MonkeyPatch)
 
 
 @dataclass(frozen=True)
-class Table(Options):
+class Table(SourcedOptions):
     port: int = option(8000, minimum=0, maximum=65535, help="The port.")
     no_key: bool = option(False, help="No key.")
 
@@ -140,6 +140,21 @@ def test_a_table_is_merged_as_the_settings_are(home: Path) -> None:
     assert load_table("server", Table, environment=variables) == Table(2, no_key=False)
     flags = {"port": 3, "no_key": None}
     assert load_table("server", Table, flags, variables) == Table(3, no_key=False)
+
+
+def test_each_setting_is_shown_with_where_it_comes_from(home: Path) -> None:
+    write_file(home, "threads = 2\n[server]\nport = 1\n")
+    variables = environment(home, MENURA_SERVER_NO_KEY="yes")
+    port, no_key = load_table("server", Table, environment=variables).shown("server.")
+    file = str(folders(variables).config / "settings.toml")
+    assert (port.name, port.value, port.source, port.help) == ("server.port", 1, file, "The port.")
+    assert (no_key.name, no_key.value, no_key.source) == (
+        "server.no_key", True, "MENURA_SERVER_NO_KEY",
+    )  # fmt: skip
+    own = {shown.name: shown for shown in load(environment=variables).shown()}
+    assert own["threads"].is_given
+    assert (own["mark"].source, own["mark"].is_given) == ("default", False)
+    assert not Table().shown()[0].is_given
 
 
 def test_without_a_table_its_defaults_hold(home: Path) -> None:

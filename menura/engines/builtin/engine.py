@@ -97,6 +97,17 @@ class BuiltinEngine:
         return engine
 
     @classmethod
+    def saved_voices(cls, folder: Path | None, path: Path) -> tuple[VoicePrompt, ...]:
+        """Never a voice. Raises: UnsupportedError: it cannot clone."""
+        del folder, path
+        raise UnsupportedError(
+            "the built-in voice cannot speak like a recording, so there are no saved prompts of "
+            "it; name the model that the prompts were made with.",
+            param="model",
+            needs=Capability.CLONE,
+        )
+
+    @classmethod
     def tiny(cls, folder: Path) -> Path | None:
         """None: it needs no files."""
         del folder

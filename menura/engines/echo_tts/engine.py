@@ -118,6 +118,15 @@ class EchoTTSEngine:
         return cls(_given(folder), arguments)
 
     @classmethod
+    def saved_voices(cls, folder: Path | None, path: Path) -> tuple[VoicePrompt, ...]:
+        """Never a voice. Raises: UnsupportedError: upstream saves none."""
+        del folder, path
+        raise UnsupportedError(
+            "Echo-TTS has no saved prompts of its own: make the voice from its recording.",
+            param="model",
+        )
+
+    @classmethod
     def tiny(cls, folder: Path) -> Path | None:
         """The folder, with a random model of the published layout and its autoencoder in it."""
         return tiny.write(folder)

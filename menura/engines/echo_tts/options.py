@@ -127,10 +127,6 @@ class EchoOptions(Options):
         missing = {name: value for name, value in own.items() if getattr(self, name) is None}
         return replace(self, **missing)
 
-    def longest_segment_s(self, usual_s: float) -> float:
-        """Half of the usual where a window holds the segment before it as well, in seconds."""
-        return usual_s / 2 if self.continue_segments else usual_s
-
 
 def _check_guidance(options: EchoOptions) -> None:
     lowest, highest = options.cfg_min_t, options.cfg_max_t

@@ -17,10 +17,9 @@ from menura.audio.resample import resample
 from menura.engines.contract import VoicePrompt
 from menura.engines.echo_tts.autoencoder import Autoencoder
 from menura.engines.echo_tts.config import EchoConfig
-from menura.engines.echo_tts.description import ENGINE
+from menura.engines.echo_tts.description import ENGINE, GOOD_S, reference_rules
 from menura.engines.echo_tts.latents import (
     LONGEST_FRAMES,
-    PATCH_FRAMES,
     LatentProjection,
     speaker_latents,
 )
@@ -32,8 +31,6 @@ from menura.speech import FloatArray, Reference
 
 AUTO = "auto"
 MODES = (AUTO, LATENTS)
-GOOD_S = 5.0
-_BEST = "10 to 30 seconds of clear speech"
 # Warnings point at who called `tts.voice`: encode, encode_voice, voice, caller.
 _CALLER = 4
 
@@ -59,12 +56,12 @@ class EchoVoiceEncoder:
                 param="mode",
             )
         config = self.autoencoder.config
-        shortest_s = PATCH_FRAMES * config.samples_per_frame / config.sample_rate_hz
-        check_clip(reference.samples, reference.sample_rate_hz, shortest_s, _BEST)
+        rules = reference_rules(config)
+        check_clip(reference.samples, reference.sample_rate_hz, rules.shortest_s, rules.best)
         seconds = len(reference.samples) / reference.sample_rate_hz
         if seconds < GOOD_S:
             warnings.warn(
-                f"the clip has only {seconds:.1f} s; {_BEST} carry a voice better.",
+                f"the clip has only {seconds:.1f} s; {rules.best} carry a voice better.",
                 VoiceWarning,
                 stacklevel=_CALLER,
             )

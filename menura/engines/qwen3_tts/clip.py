@@ -6,23 +6,32 @@ a word makes the model finish that word first, and a transcript of another lengt
 
 import warnings
 
-import numpy as np
-
-from menura.audio.clip_checks import VoiceWarning, check_clip
-from menura.speech import FloatArray, Reference
+from menura.audio.clip_checks import BEST_S, GOOD_S, LONGEST_S, VoiceWarning, check_clip
+from menura.audio.levels import BLOCK_S, block_levels, ends_in_sound, heard_blocks
+from menura.engines.contract import ReferenceRules, TranscriptUse
+from menura.engines.qwen3_tts.prompt import IN_CONTEXT, X_VECTOR
+from menura.speech import Reference
 from menura.text.duration import expected_seconds
+from menura.text.pace import DOUBTFUL, pace
 
 LONGEST_SILENCE_S = 5.0  # that may be put after it
-GOOD_S = (3.0, 30.0)
-# How the transcript's expected duration may stand to the time in which something is heard.
-PACE = (0.6, 2.2)
-_BLOCK_S = 0.02
-_QUIET = 0.03  # of the clip's loudest block
-_END_S = 0.06
-_BEST = "5 to 15 seconds of clear speech"
+_BEST = f"{BEST_S[0]:g} to {BEST_S[1]:g} seconds"
 
 # Warnings point at who called `tts.voice`: check, VoiceEncoder.encode, encode_voice, voice, caller.
 _CALLER = 5
+
+
+def rules(shortest_s: float) -> ReferenceRules:
+    """What the model wants of a recording; `shortest_s` is what its speaker encoder needs."""
+    return ReferenceRules(
+        transcript=TranscriptUse.BETTER,
+        shortest_s=shortest_s,
+        good_s=GOOD_S,
+        best_s=BEST_S,
+        longest_s=LONGEST_S,
+        way_with=IN_CONTEXT,
+        way_without=X_VECTOR,
+    )
 
 
 def check(reference: Reference, shortest_s: float) -> None:
@@ -31,7 +40,7 @@ def check(reference: Reference, shortest_s: float) -> None:
     Raises: InvalidValueError: it is too short, silent, beyond full scale, or not all numbers;
         AudioTooLargeError: it is too long.
     """
-    check_clip(reference.samples, reference.sample_rate_hz, shortest_s, _BEST)
+    check_clip(reference.samples, reference.sample_rate_hz, shortest_s, rules(shortest_s).best)
     for doubt in doubts(reference):
         warnings.warn(doubt, VoiceWarning, stacklevel=_CALLER)
 
@@ -41,43 +50,31 @@ def doubts(reference: Reference) -> list[str]:
     seconds = len(reference.samples) / reference.sample_rate_hz
     found: list[str] = []
     if seconds < GOOD_S[0]:
-        found.append(f"the clip has only {seconds:.1f} s; 5 to 15 seconds carry a voice better.")
+        found.append(f"the clip has only {seconds:.1f} s; {_BEST} carry a voice better.")
     if seconds > GOOD_S[1]:
         found.append(
             f"the clip has {seconds:.0f} s; speech breaks off more often with clips over "
-            f"{GOOD_S[1]:.0f} s: cut it to 5 to 15 seconds, at a pause."
+            f"{GOOD_S[1]:.0f} s: cut it to {_BEST}, at a pause."
         )
-    levels = _levels(reference)
-    is_heard = levels > _QUIET * levels.max()
-    n_last = max(1, round(_END_S / _BLOCK_S))
-    # Where nothing is ever quiet, the end is no different from any other place.
-    if is_heard[-n_last:].all() and not is_heard.all():
+    heard = heard_blocks(block_levels(reference.samples, reference.sample_rate_hz))
+    if ends_in_sound(heard):
         found.append(
             "the clip ends in the middle of a sound, which may be heard again at the start of "
             "what is spoken: end it at a pause."
         )
     if reference.transcript:
-        found += _doubts_of_pace(reference.transcript, float(is_heard.sum()) * _BLOCK_S)
+        found += _doubts_of_pace(reference.transcript, float(heard.sum()) * BLOCK_S)
     return found
 
 
 def _doubts_of_pace(transcript: str, heard_s: float) -> list[str]:
-    expected_s = expected_seconds(transcript)
-    pace = expected_s / max(heard_s, _BLOCK_S)
-    if PACE[0] <= pace <= PACE[1]:
+    ratio = pace(transcript, heard_s)
+    if DOUBTFUL[0] <= ratio <= DOUBTFUL[1]:
         return []
-    more_or_less = "less" if pace < PACE[0] else "more"
+    more_or_less = "less" if ratio < DOUBTFUL[0] else "more"
     doubt = (
-        f"the transcript would take about {expected_s:.1f} s to say, and {heard_s:.1f} s of the "
-        f"clip are speech: it says {more_or_less} than the clip. Give exactly what is said in it."
+        f"the transcript would take about {expected_seconds(transcript):.1f} s to say, and "
+        f"{heard_s:.1f} s of the clip are speech: it says {more_or_less} than the clip. "
+        "Give exactly what is said in it."
     )
     return [doubt]
-
-
-def _levels(reference: Reference) -> FloatArray:
-    """The loudness (RMS) of each block [m] of the clip."""
-    n_block = max(1, round(_BLOCK_S * reference.sample_rate_hz))
-    n_blocks = -(-len(reference.samples) // n_block)
-    padded = np.zeros(n_blocks * n_block)  # float64: squares of any float32 fit
-    padded[: len(reference.samples)] = reference.samples
-    return np.asarray(np.sqrt(np.mean(padded.reshape(n_blocks, n_block) ** 2, axis=1)), np.float32)

@@ -1,8 +1,10 @@
 """What a checkpoint is and can do, from its configuration alone."""
 
-from menura.engines.contract import Capability, EngineSpec, PresetVoice
+from menura.engines.contract import Capability, EngineSpec, PresetVoice, ReferenceRules
+from menura.engines.qwen3_tts import clip
 from menura.engines.qwen3_tts.config import Qwen3TTSConfig
 from menura.engines.qwen3_tts.options import GenerationOptions
+from menura.engines.qwen3_tts.speaker_encoder import least_samples
 
 ENGINE = "qwen3-tts"
 LICENCE = "Apache-2.0"
@@ -30,6 +32,7 @@ def spec_of(config: Qwen3TTSConfig, fingerprint: str, max_rows: int) -> EngineSp
         speaks_without_voice=config.variant != "base",
         max_rows=max_rows,
         fingerprint=fingerprint if config.variant == "base" else "",
+        reference=_reference(config),
         licence=LICENCE,
     )
 
@@ -54,6 +57,14 @@ def _capabilities(config: Qwen3TTSConfig) -> frozenset[Capability]:
     elif follows_instructions(config):
         found.add(Capability.INSTRUCT)
     return frozenset(found)
+
+
+def _reference(config: Qwen3TTSConfig) -> ReferenceRules | None:
+    """What a recording must be; None for a model that has no speaker encoder."""
+    encoder = config.speaker_encoder
+    if encoder is None:
+        return None
+    return clip.rules(least_samples(encoder) / encoder.sample_rate_hz)
 
 
 def _preset(name: str, config: Qwen3TTSConfig) -> PresetVoice:

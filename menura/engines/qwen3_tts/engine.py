@@ -25,6 +25,7 @@ from menura.engines.contract import (
 )
 from menura.engines.qwen3_tts import accelerate, tensor_shapes, tiny, upstream_voices
 from menura.engines.qwen3_tts.clip import LONGEST_SILENCE_S
+from menura.engines.qwen3_tts.config import Qwen3TTSConfig
 from menura.engines.qwen3_tts.config_files import read_config
 from menura.engines.qwen3_tts.decoder import QwenDecoder
 from menura.engines.qwen3_tts.description import ENGINE, spec_of
@@ -94,6 +95,15 @@ class Qwen3TTSEngine:
         return cls(_given(folder), arguments)
 
     @classmethod
+    def saved_voices(cls, folder: Path | None, path: Path) -> tuple[VoicePrompt, ...]:
+        """The voices of a prompt file that upstream saved, for the checkpoint in `folder`.
+
+        Raises: UnsupportedError: this model cannot clone; InvalidValueError: the file is not one,
+            or holds more than plain tensors and texts; ModelFilesError.
+        """
+        return _saved_voices(path, read_config(_given(folder)), cls.describe(folder, {}))
+
+    @classmethod
     def tiny(cls, folder: Path) -> Path | None:
         """The folder, with a random Base model of the published layout in it."""
         return tiny.write(folder)
@@ -161,12 +171,7 @@ class Qwen3TTSEngine:
         Raises: UnsupportedError: this model cannot clone; InvalidValueError: the file is not one,
             or holds more than plain tensors and texts.
         """
-        if not self._spec.clones:
-            raise _cannot_clone(self._spec)
-        prompts = upstream_voices.read(path, self._spec.fingerprint)
-        for prompt in prompts:
-            check_prompt(prompt, self.config)
-        return prompts
+        return _saved_voices(path, self.config, self._spec)
 
     def build_prompt(self, text: str | None, manner: Manner) -> Utterance:
         """The utterance for one segment; `text` is None where it comes later, in pieces.
@@ -240,6 +245,15 @@ class Qwen3TTSEngine:
                 param="voice",
             )
         check_prompt(voice, self.config)
+
+
+def _saved_voices(path: Path, config: Qwen3TTSConfig, spec: EngineSpec) -> tuple[VoicePrompt, ...]:
+    if not spec.clones:
+        raise _cannot_clone(spec)
+    prompts = upstream_voices.read(path, spec.fingerprint)
+    for prompt in prompts:
+        check_prompt(prompt, config)
+    return prompts
 
 
 def _cannot_clone(spec: EngineSpec) -> UnsupportedError:

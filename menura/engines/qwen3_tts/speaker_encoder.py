@@ -135,13 +135,8 @@ class SpeakerEncoder(nn.Module):
 
     @property
     def least_samples(self) -> int:
-        """The shortest clip, in samples: mirroring needs more frames than it adds."""
-        config = self.config
-        reach = max(
-            (kernel - 1) * dilation - (kernel - 1) * dilation // 2
-            for kernel, dilation in zip(config.kernel_sizes, config.dilations, strict=True)
-        )
-        return max(reach * HOP + N_FFT - 2 * _PAST, _PAST + 1)
+        """The shortest clip, in samples."""
+        return least_samples(self.config)
 
     @torch.inference_mode()
     def embed(self, samples: FloatArray) -> FloatArray:
@@ -161,6 +156,15 @@ class SpeakerEncoder(nn.Module):
         mel = log_mel(torch.from_numpy(samples)[None].to(weight.device), self.config)
         embedding: Tensor = self(mel.to(weight.dtype))
         return np.ascontiguousarray(embedding[0].float().cpu().numpy())
+
+
+def least_samples(config: SpeakerEncoderConfig) -> int:
+    """The shortest clip, in samples: mirroring needs more frames than it adds."""
+    reach = max(
+        (kernel - 1) * dilation - (kernel - 1) * dilation // 2
+        for kernel, dilation in zip(config.kernel_sizes, config.dilations, strict=True)
+    )
+    return max(reach * HOP + N_FFT - 2 * _PAST, _PAST + 1)
 
 
 def log_mel(samples: Tensor, config: SpeakerEncoderConfig) -> Tensor:

@@ -24,6 +24,7 @@ from menura.runtime.array_files import read_arrays
 
 MAX_BYTES = 64 * 2**20
 TIME_LIMIT_S = 60.0
+MAX_HEADER_BYTES = 32 * 2**20  # the transcripts of 64 voices
 ITEMS = "items"
 _READER = "menura.engines.qwen3_tts.upstream_reader"
 
@@ -41,7 +42,7 @@ def read(path: Path, fingerprint: str, *, time_limit_s: float = TIME_LIMIT_S) ->
         made = Path(folder) / "voices.safetensors"
         _run_reader(path, made, time_limit_s)
         try:
-            found = read_arrays(made, max_bytes=2 * MAX_BYTES)
+            found = read_arrays(made, max_bytes=2 * MAX_BYTES, max_header_bytes=MAX_HEADER_BYTES)
         except ModelFilesError as error:
             raise _refused(path, "its numbers are not sound") from error
     transcripts: list[str | None] = json.loads(found.metadata[ITEMS])

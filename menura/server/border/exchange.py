@@ -33,7 +33,6 @@ _ALWAYS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
-    "vary": "origin",
 }
 _UNLESS_SET = {
     "cache-control": "no-store",
@@ -111,6 +110,7 @@ class Exchange:
             headers[name] = value
         for name, value in _UNLESS_SET.items():
             headers.setdefault(name, value)
+        headers.add_vary_header("origin")
         if self._has_unread_body:
             headers["connection"] = "close"
         _check(headers)

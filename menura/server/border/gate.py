@@ -17,6 +17,7 @@ from menura.server.border.exchange import Exchange
 from menura.server.border.guards import HeadGuard, preflight
 from menura.server.border.metrics import Metrics
 from menura.server.border.problems import Problem, failure, problem_of
+from menura.server.border.request_book import RequestBook
 from menura.server.server_settings import ServerSettings
 
 # What Starlette's router raises, in our words.
@@ -30,8 +31,11 @@ _log = logging.getLogger(__name__)
 class Gate:
     """An ASGI application around the server's own."""
 
-    def __init__(self, app: ASGIApp, limits: ServerSettings, metrics: Metrics) -> None:
+    def __init__(
+        self, app: ASGIApp, limits: ServerSettings, metrics: Metrics, book: RequestBook
+    ) -> None:
         self._app = app
+        self._book = book
         self._head = HeadGuard(limits)
         self._metrics = metrics
 
@@ -41,12 +45,14 @@ class Gate:
             await self._app(scope, receive, send)
             return
         exchange = Exchange(scope, receive, send)
+        self._book.begin()
         try:
             await self._answer(exchange)
         except Exception as error:  # the border: a failure is an answer and a line in the log
             await exchange.refuse(problem_of_failure(error, exchange.notes.request_id))
         finally:
             request_log.write(exchange.notes)
+            self._book.end(exchange.notes)
             self._metrics.observe(exchange.notes)
 
     async def _answer(self, exchange: Exchange) -> None:

@@ -14,6 +14,8 @@ from menura.server.border.problems import Problem
 from menura.server.routes import Caller, Route, notes_of
 from menura.server.server_settings import ServerSettings
 
+# A streamed body may be large: as long as it comes as fast as this, it is waited for.
+_SLOWEST_BYTES_PER_S = 128 * 1024
 _NOBODY = Caller("", frozenset(), "nobody")
 
 
@@ -40,7 +42,7 @@ class RowGuard:
         self._credentials = credentials
         self._limits = limits
         self._readiness = readiness
-        self._is_open = row.scope is None or (row.is_voice_list and limits.open_voice_list)
+        self._is_open = row.is_voice_list and limits.open_voice_list
         self._is_work = row.scope is not None and row.methods != ("GET",)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,25 +60,34 @@ class RowGuard:
         await self._app(scope, receive, send)
 
     def _caller(self, connection: HTTPConnection) -> Caller:
-        if self.row.scope is None or self._is_open:
+        if self.row.scope is None:
             return _NOBODY
-        caller = self._credentials.caller(connection)
-        check_scope(caller, self.row.scope)
+        try:
+            caller = self._credentials.caller(connection)
+            check_scope(caller, self.row.scope)
+        except Problem:
+            if not self._is_open:
+                raise
+            return _NOBODY
         return caller
 
     async def _with_body(self, connection: HTTPConnection, receive: Receive) -> Receive:
-        """A `receive` that gives the whole body at once, after it came within size and time."""
-        largest = self.row.body.largest(self._limits.max_characters)
+        """A `receive` that gives the whole body at once, after it came within size and time.
+
+        A streamed body comes in pieces, each of which is measured when the handler takes it.
+        """
+        limits, rule = self._limits, self.row.body
+        largest = rule.largest(limits.max_characters, limits.max_upload_bytes)
         self._check_kind(connection)
         if _declared_bytes(connection) > largest:
             raise _too_large(largest)
+        if rule.is_streamed:
+            return _counted(receive, largest, limits.body_s)
         try:
-            async with asyncio.timeout(self._limits.body_s):
+            async with asyncio.timeout(limits.body_s):
                 body = await _read(receive, largest)
         except TimeoutError:
-            raise Problem(
-                408, "body_too_slow", f"The body did not arrive within {self._limits.body_s:g} s."
-            ) from None
+            raise _too_slow(limits.body_s) from None
         return _replay(body, receive)
 
     def _check_kind(self, connection: HTTPConnection) -> None:
@@ -129,6 +140,35 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return waiting.pop() if waiting else await receive()
 
     return replayed
+
+
+def _counted(receive: Receive, largest: int, body_s: float) -> Receive:
+    """A `receive` that gives the body as it comes, and a Problem once it is too large or slow."""
+    give_up_at = asyncio.get_running_loop().time() + body_s
+    n_bytes, is_whole = 0, False
+
+    async def counted() -> Message:
+        nonlocal n_bytes, is_whole
+        if is_whole:
+            return await receive()  # the client's leaving
+        try:
+            async with asyncio.timeout_at(give_up_at + n_bytes / _SLOWEST_BYTES_PER_S):
+                message = await receive()
+        except TimeoutError:
+            raise _too_slow(body_s + n_bytes / _SLOWEST_BYTES_PER_S) from None
+        if message["type"] == "http.disconnect":
+            raise Problem(400, "body_cut", "The body ended before it was whole.")
+        n_bytes += len(message.get("body", b""))
+        is_whole = not message.get("more_body", False)
+        if n_bytes > largest:
+            raise _too_large(largest)
+        return message
+
+    return counted
+
+
+def _too_slow(body_s: float) -> Problem:
+    return Problem(408, "body_too_slow", f"The body did not arrive within {body_s:g} s.")
 
 
 def _too_large(largest: int) -> Problem:

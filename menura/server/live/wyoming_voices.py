@@ -18,7 +18,8 @@ from menura.errors import InvalidValueError, MenuraError
 from menura.languages import LANGUAGES, name_of
 from menura.server.models.model_facts import ModelFacts
 from menura.server.models.model_pool import ModelPool
-from menura.server.models.names import Names, ServedVoice
+from menura.server.models.names import Names
+from menura.server.models.voice_names import ServedVoice
 
 _CODES = {name: code for code, name in LANGUAGES.items()}
 _MENURA = Attribution(name="Menura", url="")

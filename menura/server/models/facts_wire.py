@@ -2,19 +2,23 @@
 
 from dataclasses import asdict
 
-from menura.engines.contract import PresetVoice
+from menura.engines.contract import PresetVoice, ReferenceRules, TranscriptUse
 from menura.server.models.frames import Frame, FrameError
 from menura.server.models.model_facts import ModelFacts, OptionWords, Value
 
 
 def to_json(facts: ModelFacts) -> dict[str, object]:
-    """The facts as a JSON object: sets in alphabetical order, all else under its own name."""
-    return {**asdict(facts), "capabilities": sorted(facts.capabilities)}
+    """The facts as a JSON object: sets in alphabetical order, all else under its own name.
+
+    An alphabet is one text of all its letters.
+    """
+    alphabet = None if facts.alphabet is None else "".join(sorted(facts.alphabet))
+    lists = {"capabilities": sorted(facts.capabilities), "alphabet": alphabet}
+    return {**asdict(facts), **lists}
 
 
 def from_json(frame: Frame) -> ModelFacts:
     """The facts of a JSON object. Raises: FrameError."""
-    slowest, fastest = (Frame({"speed": speed}) for speed in _pair(frame, "native_speed"))
     return ModelFacts(
         engine=frame.text("engine"),
         model=frame.text("model"),
@@ -26,9 +30,17 @@ def from_json(frame: Frame) -> ModelFacts:
         options=tuple(map(_option, frame.all_inside("options"))),
         capabilities=frozenset(frame.texts("capabilities")),
         speaks_without_voice=frame.flag("speaks_without_voice"),
-        native_speed=(slowest.number("speed"), fastest.number("speed")),
+        alphabet=frozenset(frame.text("alphabet")) if frame.has("alphabet") else None,
+        native_speed=_pair(frame, "native_speed"),
+        max_segment_s=frame.number("max_segment_s"),
+        max_segment_bytes=(
+            frame.whole("max_segment_bytes") if frame.has("max_segment_bytes") else None
+        ),
+        max_continued_s=frame.number("max_continued_s") if frame.has("max_continued_s") else None,
+        turn_tag=frame.text("turn_tag"),
         max_rows=frame.whole("max_rows"),
         fingerprint=frame.text("fingerprint"),
+        reference=_rules(frame.inside("reference")) if frame.has("reference") else None,
         licence=frame.text("licence"),
         output_licence=frame.text("output_licence"),
     )
@@ -67,8 +79,24 @@ def _default(frame: Frame) -> Value:
     raise FrameError("'default' is no option's value")
 
 
-def _pair(frame: Frame, name: str) -> list[object]:
+def _rules(frame: Frame) -> ReferenceRules:
+    transcript = frame.text("transcript")
+    if transcript not in list(TranscriptUse):
+        raise FrameError(f"{transcript!r} is no use of a transcript")
+    return ReferenceRules(
+        transcript=TranscriptUse(transcript),
+        shortest_s=frame.number("shortest_s"),
+        good_s=_pair(frame, "good_s"),
+        best_s=_pair(frame, "best_s"),
+        longest_s=frame.number("longest_s"),
+        way_with=frame.text("way_with"),
+        way_without=frame.text("way_without"),
+    )
+
+
+def _pair(frame: Frame, name: str) -> tuple[float, float]:
     pair = frame.listed(name)
     if len(pair) != 2:
         raise FrameError(f"{name!r} must have two numbers")
-    return pair
+    first, second = (Frame({name: number}).number(name) for number in pair)
+    return first, second

@@ -8,7 +8,7 @@ To the process, `load` first:
 | type | head |
 |---|---|
 | load | model (a name, a folder or null), device, precision, threads, extra, describe_only |
-| ask | key, request (the fields of `SpeechRequest`), words, stream, voice_file (or null) |
+| ask | key, request (fields of `SpeechRequest`), words, stream, voice_file and voice_id or nulls |
 | say | key, text |
 | flush, end_words, cancel, hold, go_on | key |
 | close | nothing: stop after the step; so does the end of the stream, which is at once |
@@ -171,7 +171,7 @@ def _head(message: ToProcess | FromProcess) -> tuple[str, dict[str, object]]:
         case Ask(key, request):
             name, head = "ask", {"key": key, "request": values_wire.request_head(request)}
             head |= {"words": message.words, "stream": message.stream}
-            head |= {"voice_file": message.voice_file}
+            head |= {"voice_file": message.voice_file, "voice_id": message.voice_id}
         case Begun(key, applied, rate_hz, seed):
             name, head = "begun", {"key": key, "applied": plain(applied)}
             head |= {"rate": rate_hz, "seed": seed}
@@ -211,8 +211,14 @@ def _load_in(frame: Frame) -> Load:
 
 def _ask_in(frame: Frame) -> Ask:
     request = values_wire.request_of(frame.inside("request"))
-    file = frame.text("voice_file") if frame.has("voice_file") else None
-    return Ask(frame.whole("key"), request, frame.flag("words"), frame.flag("stream"), file)
+    return Ask(
+        key=frame.whole("key"),
+        request=request,
+        words=frame.flag("words"),
+        stream=frame.flag("stream"),
+        voice_file=frame.text("voice_file") if frame.has("voice_file") else None,
+        voice_id=frame.text("voice_id") if frame.has("voice_id") else None,
+    )
 
 
 def _ready_in(frame: Frame) -> Ready:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from menura.engines.contract import Capability, EngineSpec, PresetVoice
+from menura.engines.contract import Capability, EngineSpec, PresetVoice, ReferenceRules
 from menura.options import OptionFacts
 
 Value = bool | int | float | str | tuple[int, ...] | None
@@ -45,9 +45,15 @@ class ModelFacts:
     options: tuple[OptionWords, ...]
     capabilities: frozenset[str]
     speaks_without_voice: bool
+    alphabet: frozenset[str] | None
     native_speed: tuple[float, float]
+    max_segment_s: float
+    max_segment_bytes: int | None
+    max_continued_s: float | None
+    turn_tag: str
     max_rows: int
     fingerprint: str
+    reference: ReferenceRules | None
     licence: str
     output_licence: str
 
@@ -80,9 +86,15 @@ def facts_of(spec: EngineSpec) -> ModelFacts:
         options=tuple(_words_of(facts) for facts in spec.options.facts()),
         capabilities=frozenset(map(str, spec.capabilities)),
         speaks_without_voice=spec.speaks_without_voice,
+        alphabet=spec.alphabet,
         native_speed=spec.native_speed,
+        max_segment_s=spec.max_segment_s,
+        max_segment_bytes=spec.max_segment_bytes,
+        max_continued_s=spec.max_continued_s,
+        turn_tag=spec.turn_tag,
         max_rows=spec.max_rows,
         fingerprint=spec.fingerprint,
+        reference=spec.reference,
         licence=spec.licence,
         output_licence=spec.output_licence,
     )

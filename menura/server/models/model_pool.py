@@ -105,6 +105,16 @@ class ModelPool:
         """Have a model loaded; it goes on after this returns."""
         self._stage(model).warm_up()
 
+    async def unload(self, model: str) -> bool:
+        """Whether the model is out of memory now: it stays where somebody needs it."""
+        stage = self._stages.get(model)
+        if stage is None:
+            return True
+        if stage.n_orders or stage.n_waiting:
+            return False
+        await stage.unload()
+        return True
+
     async def speak(self, order: Order) -> Performance:
         """The performance of an order, when its turn has come and it has begun.
 

@@ -125,7 +125,7 @@ class ModelProcess:
         """
         key, self._next_key = self._next_key, self._next_key + 1
         file = None if order.voice_file is None else str(order.voice_file)
-        ask = errands.Ask(key, order.request, order.words, order.stream, file)
+        ask = errands.Ask(key, order.request, order.words, order.stream, file, order.voice_id)
         try:
             self._send(ask)
         except FrameError as error:

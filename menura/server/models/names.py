@@ -9,16 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from menura import catalogue, models, voices
+from menura import catalogue, models
 from menura.errors import InvalidValueError, ModelNotFoundError, did_you_mean
 from menura.server.models.clock import Clock, LoopClock
 from menura.server.models.model_facts import ModelFacts
+from menura.server.models.voice_names import ChosenVoice, ServedVoice, VoiceNames, saved_voice
+from menura.voice_library.library import VoiceLibrary
 
-# OpenAI's voices in a fixed order: the first means a model's first voice, and so on, round.
-OPENAI_VOICES = (
-    "alloy", "ash", "ballad", "coral", "echo", "fable", "onyx", "nova", "sage", "shimmer", "verse",
-    "marin", "cedar",
-)  # fmt: skip
 # OpenAI's models, all of which mean the default model.
 OPENAI_MODELS = ("tts-1", "tts-1-hd", "gpt-4o-mini-tts", "gpt-4o-mini-tts-2025-12-15")
 _OPENAI_PREFIX = "gpt-4o-mini-tts"  # with a date behind it
@@ -36,52 +33,21 @@ class ServedModel:
     folder: Path | None = None
 
 
-@dataclass(frozen=True)
-class ServedVoice:
-    """A voice that a model can speak with: one of its own, or a saved one."""
-
-    name: str
-    languages: tuple[str, ...]
-    description: str
-    is_file: bool
-
-
-@dataclass(frozen=True)
-class ChosenVoice:
-    """What a request's voice means: a preset, a saved voice, or neither.
-
-    `label` is the voice's name for people, None where the model speaks without one.
-    """
-
-    name: str | None
-    file: Path | None
-    label: str | None
-
-
-@dataclass(frozen=True)
-class _SavedVoice:
-    name: str
-    file: Path
-    engine: str
-
-
 class Names:
     """The models and voices that this server has, by the names that requests use."""
 
     def __init__(
         self,
         given: Sequence[ServedModel],
-        saved: Sequence[_SavedVoice],
+        voices: VoiceNames,
         default: str,
         model_aliases: Mapping[str, str],
-        voice_aliases: Mapping[str, str],
         clock: Clock,
     ) -> None:
         self.default = default
         self.generation = 0  # counts the changes of what is installed
         self._given = tuple(given)
-        self._saved = {voice.name.casefold(): voice for voice in saved}
-        self._voice_aliases = {name.casefold(): voice for name, voice in voice_aliases.items()}
+        self._voices = voices
         self._clock = clock
         self._looked_at: float | None = None
         self._looking = asyncio.Lock()
@@ -99,6 +65,7 @@ class Names:
         model_aliases: Mapping[str, str] | None = None,
         voice_aliases: Mapping[str, str] | None = None,
         clock: Clock | None = None,
+        library: VoiceLibrary | None = None,
     ) -> "Names":
         """The tables for what the server was started with: names or folders, and voices' files.
 
@@ -114,13 +81,10 @@ class Names:
                     f"{model.source}. Rename one of the folders.",
                     param="model",
                 )
+        saved = [saved_voice(name, file) for name, file in voices.items()]
+        of_voices = VoiceNames(saved, voice_aliases or {}, library or VoiceLibrary())
         return cls(
-            tuple(given.values()),
-            [_saved(name, file) for name, file in voices.items()],
-            default,
-            model_aliases or {},
-            voice_aliases or {},
-            clock or LoopClock(),
+            tuple(given.values()), of_voices, default, model_aliases or {}, clock or LoopClock()
         )
 
     # Models.
@@ -172,51 +136,24 @@ class Names:
                 self._models = found
                 self.generation += 1
 
+    def look_again(self) -> None:
+        """Nothing; the next `refresh` looks, however short ago the last one did."""
+        self._looked_at = None
+
     # Voices.
 
+    @property
+    def library(self) -> VoiceLibrary:
+        """The voice library that requests may name voices of."""
+        return self._voices.library
+
     def voices(self, facts: ModelFacts) -> tuple[ServedVoice, ...]:
-        """All voices that a model can speak with now: its own, then the saved ones."""
-        own = [
-            ServedVoice(preset.name, preset.languages, preset.description, is_file=False)
-            for preset in facts.voices
-            if not preset.missing
-        ]
-        taken = {preset.name.casefold() for preset in facts.voices}
-        saved = [
-            ServedVoice(voice.name, facts.languages, "a saved voice", is_file=True)
-            for folded, voice in self._saved.items()
-            if facts.clones and voice.engine == facts.engine and folded not in taken
-        ]
-        return (*own, *saved)
+        """All voices that a model can speak with now: its own, the saved ones, the library's."""
+        return self._voices.served(facts)
 
     def voice(self, given: str | None, facts: ModelFacts) -> ChosenVoice:
-        """What a request's voice means to a model; None means its default one.
-
-        A name that is nothing to the model is an error, never another voice.
-
-        Raises: InvalidValueError: it has no such voice, or needs one and there is none.
-        """
-        choices = self.voices(facts)
-        if given is None:
-            return self._default_voice(choices, facts)
-        folded = given.casefold()
-        by_name = {voice.name.casefold(): voice for voice in choices}
-        alias = self._voice_aliases.get(folded, "").casefold()
-        found = by_name.get(folded) or by_name.get(alias)
-        if found is not None:
-            return self._chosen(found)
-        for preset in facts.voices:
-            if preset.missing and preset.name.casefold() in (folded, alias):
-                raise InvalidValueError(
-                    f"the voice {preset.name!r} is not on this machine; {preset.missing}",
-                    param="voice",
-                )
-        is_openais = folded in OPENAI_VOICES and not alias  # an alias means what it says
-        if is_openais and choices:
-            return self._chosen(choices[OPENAI_VOICES.index(folded) % len(choices)])
-        if facts.speaks_without_voice and (is_openais or not folded):
-            return ChosenVoice(None, None, None)
-        raise _no_such_voice(self._voice_aliases.get(folded, given), choices, facts)
+        """What a request's voice means to a model; None means its default one. Raises: as there."""
+        return self._voices.chosen(given, facts)
 
     def split_voice(self, given: str) -> tuple[str | None, str]:
         """The model and the voice of a word like MODEL:VOICE; no model where it has none."""
@@ -229,20 +166,6 @@ class Names:
     def voice_id(self, model: str, voice: str) -> str:
         """The word for a voice that says which model it belongs to, unless it is the default."""
         return voice if model == self.default else f"{model}:{voice}"
-
-    def _default_voice(self, choices: Sequence[ServedVoice], facts: ModelFacts) -> ChosenVoice:
-        if facts.default_voice is not None:
-            return ChosenVoice(None, None, facts.default_voice)  # or the settings' default voice
-        if facts.speaks_without_voice:
-            return ChosenVoice(None, None, None)
-        if choices:
-            return self._chosen(choices[0])
-        raise _no_such_voice(None, choices, facts)
-
-    def _chosen(self, voice: ServedVoice) -> ChosenVoice:
-        if voice.is_file:
-            return ChosenVoice(None, self._saved[voice.name.casefold()].file, voice.name)
-        return ChosenVoice(voice.name, None, voice.name)
 
     def _own(self, model: str) -> str:
         """The name of a model that an alias was given for. Raises: InvalidValueError."""
@@ -289,27 +212,3 @@ def _served(name_or_folder: str) -> ServedModel:
     if known := catalogue.lookup(name_or_folder):
         return ServedModel(known.name, known.name)
     return ServedModel(name_or_folder.rpartition("/")[2], name_or_folder)  # ORG/NAME
-
-
-def _saved(name: str, file: Path) -> _SavedVoice:
-    """A voice that the server was started with. Raises: InvalidValueError: the file is none."""
-    return _SavedVoice(name, file.resolve(), voices.load_voice(file).prompt.engine)
-
-
-def _no_such_voice(
-    given: str | None, choices: Sequence[ServedVoice], facts: ModelFacts
-) -> InvalidValueError:
-    names = [voice.name for voice in choices]
-    given_words = "no voice was given" if given is None else f"there is no voice {given[:_SHOWN]!r}"
-    if names:
-        allowed = f"{facts.model!r} has: {', '.join(names)}; OpenAI's names mean these, in turn"
-    elif facts.speaks_without_voice:
-        allowed = f"{facts.model!r} speaks without one: leave voice out"
-    else:
-        allowed = (
-            f"{facts.model!r} speaks like a recording: start the server with "
-            "--voice NAME=FILE.safetensors (a voice saved with tts.voice(clip).save(FILE))"
-        )
-    return InvalidValueError(
-        f"{given_words}; {allowed}.{did_you_mean((given or '')[:_SHOWN], names)}", param="voice"
-    )

@@ -29,9 +29,10 @@ class Order:
     """What is to be spoken, by which model, and for whom.
 
     `model` is a name that `Names.model` gave. `voice_file` is a saved voice from the server's own
-    table, which calls it `voice_label`, or None; then `request.voice` names a preset. `owner` is
-    who asked, for fairness and caps. With `words`, the text comes later, by `Performance.say`. With
-    `stream`, audio comes as it is made, else each segment whole.
+    table, which calls it `voice_label`; `voice_id` is a voice of the library. Where both are None,
+    `request.voice` names a preset. `owner` is who asked, for fairness and caps. With `words`, the
+    text comes later, by `Performance.say`. With `stream`, audio comes as it is made, else each
+    segment whole.
     """
 
     model: str
@@ -42,6 +43,7 @@ class Order:
     request_id: str = ""
     voice_file: Path | None = None
     voice_label: str | None = None
+    voice_id: str | None = None
 
 
 @dataclass(frozen=True)

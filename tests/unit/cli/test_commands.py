@@ -7,6 +7,8 @@ import typer
 from menura.cli.commands import HELP_WIDTH, Command, HelpWanted, JsonFlags, argument, flag, takes
 from tests.command_line import Stream
 
+_EPILOG = "Examples:\n  one\n\nMore words.\n"
+
 
 @dataclass(frozen=True)
 class ShoutFlags(JsonFlags):
@@ -23,7 +25,7 @@ def command_for(seen: list[ShoutFlags]) -> Command:
             raise HelpWanted
         seen.append(flags)
 
-    app.command("shout", cls=Command, context_settings=HELP_WIDTH, epilog="Examples:\n  one\n")(
+    app.command("shout", cls=Command, context_settings=HELP_WIDTH, epilog=_EPILOG)(
         takes(ShoutFlags, shout)
     )
     found = typer.main.get_command(app)
@@ -37,12 +39,17 @@ def test_the_flags_arrive_as_one_value() -> None:
     assert seen == [ShoutFlags(word="hey", times=3, json=True)]
 
 
-def test_help_has_headings_and_shared_flags_last(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_leads_with_examples_and_has_shared_flags_last(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     command_for([]).main(["--help"], prog_name="shout", standalone_mode=False)
     assert capsys.readouterr().out == (
         "Usage: shout [OPTIONS] [WORD]\n"
         "\n"
         "  Shout a word.\n"
+        "\n"
+        "Examples:\n"
+        "  one\n"
         "\n"
         "Text:\n"
         "  WORD  What to shout.\n"
@@ -54,8 +61,7 @@ def test_help_has_headings_and_shared_flags_last(capsys: pytest.CaptureFixture[s
         "  --no-color     No colours, as with NO_COLOR.\n"
         "  --help         Show this message and exit.\n"
         "\n"
-        "Examples:\n"
-        "  one\n"
+        "More words.\n"
     )
 
 

@@ -16,6 +16,10 @@ from menura.speech import FinishReason, SegmentReport
         ({"read_without_accent": ["ő", "ế"]}, ["read without their accents: ő ế"]),
         ({"settings_not_heeded": {"device": "no"}}, ["the setting device is not heeded: no"]),
         (
+            {"voice_defaults": {"speed": 0.9, "left_out": {"instruct": "it takes none"}}},
+            ["the voice's own instruct is not used: it takes none"],
+        ),
+        (
             {"without_effect": ["cfg_scale_speaker: no voice"], "not_continued": ["'A.': long"]},
             [
                 "without effect: cfg_scale_speaker: no voice",

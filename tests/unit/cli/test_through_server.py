@@ -16,6 +16,7 @@ from menura.cli.through_server import body_of, is_switched_on, name_there, opene
 from menura.errors import MenuraError, NumericsError, SettingsError, UnsupportedError
 from menura.server.state_file import ServerState, Unusable, published, speech_settings
 from menura.speech import FinishReason, SegmentReport, SpeechRequest
+from tests.kept_voices import kept
 
 REQUEST = SpeechRequest("Hello there.", voice="Heart", seed=7, options={"top_k": "5"})
 SAMPLES = np.array([0.0, 0.25, -1.0], np.float32)
@@ -257,3 +258,24 @@ def test_a_name_of_the_catalogue_is_known_everywhere_unless_a_folder_took_it() -
     assert name_there("builtin", {}) == "builtin"
     assert name_there("builtin", {"builtin": "/mine"}) is None
     assert name_there("tts-1", {}) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "is_meant"),
+    [
+        ("lib:anna", {"voice": "Anna", "voice_id": "ID"}, True),
+        ("anna", {"voice": "Anna", "voice_id": "ID"}, True),
+        ("Anna", {"voice": "Anna", "voice_id": "voice_" + "0" * 32}, False),
+        ("Anna", {"voice": "Anna"}, False),  # a file that the server was given at its start
+        ("Ben", {"voice": "Ben", "voice_id": "ID"}, False),  # is not in the library here
+        ("ben", {"voice": "Ben"}, True),
+    ],
+)
+def test_the_server_must_mean_the_same_voice(
+    server: Server, asked: str, told: dict[str, str], is_meant: bool
+) -> None:
+    voice = kept("Anna")
+    applied = {name: word.replace("ID", voice.id) for name, word in told.items()}
+    server.tell({**BEGUN, "applied": applied}, DONE)
+    found = opened(SayFlags(), replace(REQUEST, voice=asked))
+    assert isinstance(found, Unusable) is not is_meant

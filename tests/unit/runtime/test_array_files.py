@@ -1,6 +1,7 @@
 """Arrays in files: what is written comes back, and nothing unsound comes through."""
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from menura.errors import InvalidValueError, ModelFilesError, OutputError
-from menura.runtime.array_files import read_arrays, write_arrays
+from menura.runtime.array_files import array_bytes, arrays_of, read_arrays, write_arrays
 
 MAX_BYTES = 10_000
 ARRAYS: dict[str, NDArray[np.generic]] = {
@@ -45,6 +46,30 @@ def test_the_reference_library_reads_and_writes_the_same(tmp_path: Path) -> None
     save_file({name: np.array(array, order="C") for name, array in ARRAYS.items()}, theirs)
     found = read_arrays(theirs, max_bytes=MAX_BYTES)
     assert all(np.array_equal(found.arrays[name], array) for name, array in ARRAYS.items())
+
+
+def test_bytes_are_read_as_a_file_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.safetensors"
+    write_arrays(path, ARRAYS, {"note": "x"})
+    assert array_bytes(ARRAYS, {"note": "x"}) == path.read_bytes()
+    found = arrays_of(path.read_bytes(), path)
+    assert found.metadata == {"note": "x"}
+    assert all(np.array_equal(found.arrays[name], array) for name, array in ARRAYS.items())
+    with pytest.raises(ModelFilesError, match=r"a\.safetensors is a pickle"):
+        arrays_of(b"\x80\x04" + bytes(20), path)
+
+
+def test_a_header_of_millions_of_arrays_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.safetensors"
+    length = 40 * 2**20
+    path.write_bytes(length.to_bytes(8, "little") + b"{" * length)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFilesError, match="its header claims 41,943,040 bytes"):
+            read_arrays(path, max_bytes=64 * 2**20)
+        assert tracemalloc.get_traced_memory()[1] < 200_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])

@@ -102,7 +102,7 @@ def ask(order: Ask) -> None:
         return
     if "EARLY" in words:
         chunk(key)
-    voice = order.request.voice or order.voice_file
+    voice = order.request.voice or order.voice_file or order.voice_id
     answer(Begun(key, {"voice": voice}, RATE_HZ, 7))
     for word in words:
         if word == "DROP":

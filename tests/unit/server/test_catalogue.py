@@ -61,6 +61,7 @@ def test_voices_of_other_models_say_so_in_their_ids(parts: ServerParts) -> None:
         "category": "premade",
         "labels": {"model": "choir", "language": "zh"},
         "preview_url": None,
+        "voice": None,
     }
 
 

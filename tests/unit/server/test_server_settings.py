@@ -101,3 +101,11 @@ def test_host_names_come_on_top_and_every_address_is_one_where_it_listens_on_all
     chosen = settings(host="0.0.0.0", host_names="Menura.local")
     assert "menura.local" in chosen.allowed_hosts
     assert (chosen.allows_any_address, settings().allows_any_address) == (True, False)
+
+
+def test_uploads_are_bounded_and_voices_need_consent() -> None:
+    assert (settings().max_upload_bytes, settings().require_consent) == (25_000_000, True)
+    assert settings(max_upload_mb=1).max_upload_bytes == 1_000_000
+    for wrong in (0, 101):
+        with pytest.raises(InvalidValueError):
+            settings(max_upload_mb=wrong)

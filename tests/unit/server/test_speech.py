@@ -10,6 +10,7 @@ from menura.server.models.performance import Order
 from menura.server.routes import ServerParts
 from menura.server.speech import Asker, SpeakBody, SpeechBody, check_length, order_for
 from menura.speech import SpeechRequest
+from tests.kept_voices import kept
 from tests.unit.server.served_models import parts_at, saved_voice
 
 
@@ -105,6 +106,14 @@ def test_a_saved_voice_is_a_file_of_the_server_s_own_table(tmp_path: Path) -> No
     order, _ = ordered(parts, {"voice": "me"})
     assert (order.request.voice, order.voice_file) == (None, file)
     assert order.voice_label == "Me"  # the file says "me"
+
+
+def test_a_voice_of_the_library_is_ordered_by_its_id(parts: ServerParts) -> None:
+    anna = kept("Anna")
+    for given in ("anna", {"id": anna.id}, "lib:Anna", "choir:Anna"):
+        order, ignored = ordered(parts, {"voice": given})
+        assert (order.request.voice, order.voice_file, order.voice_id) == (None, None, anna.id)
+        assert ignored == ()
 
 
 @pytest.mark.parametrize(

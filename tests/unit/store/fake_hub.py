@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from huggingface_hub import constants
@@ -100,10 +101,30 @@ class FakeHub(socketserver.ThreadingTCPServer):
         self.raw_listing: bytes | None = None
         self.redirect_to = ""  # another server that has the large files
         self.seen: list[tuple[str, str, str]] = []  # path, Range, Authorization
+        self._held: dict[str, int] = {}  # file -> bytes after which its answers wait
+        self._may_go = threading.Event()
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def hold(self, name: str, after: int) -> None:
+        """Answers with this file stop after so many bytes, until `let_go`."""
+        self._held[name] = after
+
+    def let_go(self) -> None:
+        """What is held goes on, and nothing is held any more."""
+        self._held.clear()
+        self._may_go.set()
+
+    def send(self, name: str, content: bytes, out: BinaryIO) -> None:
+        """Write a file's content, as far as it may go."""
+        after = self._held.get(name, len(content))
+        out.write(content[:after])
+        if after < len(content):
+            out.flush()
+            self._may_go.wait()
+            out.write(content[after:])
 
     def ranges(self, name: str) -> list[str]:
         """The Range header of each request for a file."""
@@ -180,7 +201,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         cuts = self.server.cuts.get(name)
-        self.wfile.write(content[: cuts.pop(0)] if cuts else content)
+        self.server.send(name, content[: cuts.pop(0)] if cuts else content, self.wfile)
         if cuts is not None:
             self.close_connection = True
 
@@ -196,6 +217,7 @@ def running_hub(patch: pytest.MonkeyPatch | None = None) -> Iterator[FakeHub]:
         try:
             yield hub
         finally:
+            hub.let_go()
             hub.shutdown()
             thread.join()
 

@@ -124,8 +124,3 @@ def test_what_is_not_allowed_says_what_is(given: dict[str, object], said: str) -
 )
 def test_what_stands_on_the_border_is_allowed(given: dict[str, object]) -> None:
     EchoOptions.parse(given)
-
-
-def test_a_segment_is_half_as_long_where_the_one_before_is_in_its_window_too() -> None:
-    assert EchoOptions().longest_segment_s(25.0) == 25.0
-    assert EchoOptions(continue_segments=True).longest_segment_s(25.0) == 12.5

@@ -1,4 +1,5 @@
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from menura.server.border.metrics import Metrics
 from menura.server.border.problems import Problem
 from menura.server.border.request_log import RequestNotes
 from menura.server.border.row_guard import Readiness, RowGuard, has_body
-from menura.server.routes import JSON, NO_BODY, BodyRule, Route
+from menura.server.routes import JSON, NO_BODY, UPLOAD, BodyRule, Route
 from menura.server.routes import Scope as KeyScope
 from menura.server.server_settings import ServerSettings
 
@@ -177,3 +178,57 @@ def test_a_server_that_stops_takes_no_more_work_but_still_answers(tmp_path: Path
 def test_a_body_is_seen_in_the_headers(headers: dict[str, str], expected: bool) -> None:
     named = [(name.encode(), value.encode()) for name, value in headers.items()]
     assert has_body(HTTPConnection({"type": "http", "headers": named})) is expected
+
+
+STREAMED = Route("/up", ("POST",), None, BodyRule(10, (JSON,), is_streamed=True), nothing, "Up")
+UPLOADS = Route("/up", ("POST",), None, UPLOAD, nothing, "Up")
+
+
+class Streamed(Guarded):
+    """A guarded row whose application reads to the body's end, and once more."""
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        while not self.read or self.read[-1].get("more_body"):
+            self.read.append(await receive())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.01):
+                self.read.append(await receive())
+
+
+def piece(body: bytes, *, more: bool = True) -> Message:
+    return {"type": "http.request", "body": body, "more_body": more}
+
+
+def test_a_streamed_body_comes_in_its_pieces(tmp_path: Path) -> None:
+    guarded = Streamed(tmp_path, STREAMED)
+    sent = [piece(b"12345"), piece(b""), piece(b"67890", more=False), {"type": "http.disconnect"}]
+    guarded.call(list(sent), JSON_HEADERS)
+    assert guarded.read == sent
+
+
+def test_a_streamed_body_over_the_cap_ends_where_it_passes_it(tmp_path: Path) -> None:
+    guarded = Streamed(tmp_path, STREAMED)
+    with pytest.raises(Problem) as caught:
+        guarded.call([piece(b"12345"), piece(b"678901"), piece(b"", more=False)], JSON_HEADERS)
+    assert (caught.value.status_code, caught.value.code) == (413, "body_too_large")
+    assert guarded.read == [piece(b"12345")]
+
+
+def test_a_streamed_body_that_drips_or_ends_early_is_given_up(tmp_path: Path) -> None:
+    for sent, status in (([piece(b"1")], 408), ([{"type": "http.disconnect"}], 400)):
+        with pytest.raises(Problem) as caught:
+            Streamed(tmp_path, STREAMED, body_s=0.1).call(list(sent), JSON_HEADERS)
+        assert caught.value.status_code == status
+
+
+def test_an_upload_may_be_as_large_as_the_settings_say(tmp_path: Path) -> None:
+    headers = {"content-type": "multipart/form-data; boundary=a"}
+    for size, status in ((1_000_000 + UPLOAD.max_bytes, 200), (1_000_001 + UPLOAD.max_bytes, 413)):
+        guarded = Streamed(tmp_path, UPLOADS, max_upload_mb=1)
+        declared = {**headers, "content-length": str(size)}
+        if status == 200:
+            guarded.call([piece(b"x", more=False)], declared)
+            continue
+        with pytest.raises(Problem) as caught:
+            guarded.call([piece(b"x", more=False)], declared)
+        assert caught.value.status_code == status

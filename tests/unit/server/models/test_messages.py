@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ from menura.speech import (
     SpeechRequest,
     Voice,
 )
-from tests.tone.engine import ToneEngine
+from tests.tone.engine import RULES, ToneEngine
 
 REQUEST = SpeechRequest(
     "Zoë said \ud800 «日本»\n",
@@ -56,6 +57,7 @@ TO_PROCESS: list[ToProcess] = [
     Load("qwen", "cpu", "int8", 4, {"codec": "folder"}, describe_only=True),
     Ask(1, SpeechRequest("hello")),
     Ask(2**53, REQUEST, words=True, stream=False, voice_file="voices/me.safetensors"),
+    Ask(3, SpeechRequest("hello"), voice_id="voice_0"),
     Say(1, "more \ud800"),
     Flush(1),
     EndWords(1),
@@ -228,6 +230,13 @@ def test_the_facts_of_every_engine_cross(name: str, tmp_path: Path) -> None:
 
 def test_facts_with_odd_values_are_refused() -> None:
     good = facts_wire.to_json(facts_of(ToneEngine().spec))
-    for name, odd in (("native_speed", [1.0]), ("options", [{}]), ("voices", ["x"])):
+    for name, odd in (
+        ("native_speed", [1.0]),
+        ("options", [{}]),
+        ("voices", ["x"]),
+        ("reference", {}),
+        ("reference", {**asdict(RULES), "transcript": "perhaps"}),
+        ("reference", {**asdict(RULES), "good_s": [1.0, "x"]}),
+    ):
         with pytest.raises(FrameError):
             facts_wire.from_json(Frame({**good, name: odd}))

@@ -1,7 +1,7 @@
 """The facts are those of the engine's spec, in words that JSON has."""
 
 from menura.server.models.model_facts import OptionWords, facts_of
-from tests.tone.engine import ToneEngine
+from tests.tone.engine import RULES, ToneEngine
 
 
 def test_the_facts_are_the_specs() -> None:
@@ -12,6 +12,7 @@ def test_the_facts_are_the_specs() -> None:
     assert (facts.voices, facts.default_voice) == (spec.voices, "low")
     assert facts.capabilities == {"clone", "stream_text"}
     assert facts.clones
+    assert facts.reference == RULES
     assert facts.streams_text
     assert not facts.takes_instructions
 

@@ -118,6 +118,16 @@ def test_an_order_is_spoken(tmp_path: Path) -> None:
     played(tmp_path, act)
 
 
+def test_a_voice_of_the_library_goes_by_its_id(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        order = Order("tone", SpeechRequest("one"), "me", voice_id="voice_0")
+        async with scene.process.perform(order, lambda: None) as performance:
+            await performance.started()
+            assert performance.begun.voice == "voice_0"
+
+    played(tmp_path, act)
+
+
 def test_a_saved_voice_is_told_by_its_name_here(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
         order = Order(

@@ -12,7 +12,8 @@ from menura import voices
 from menura.engines.contract import PresetVoice, VoicePrompt
 from menura.errors import InvalidValueError, ModelNotFoundError
 from menura.server.models.model_facts import ModelFacts, facts_of
-from menura.server.models.names import OPENAI_MODELS, OPENAI_VOICES, ChosenVoice, Names
+from menura.server.models.names import OPENAI_MODELS, Names
+from menura.server.models.voice_names import OPENAI_VOICES, ChosenVoice
 from menura.speech import Voice
 from tests.tone.engine import ToneEngine
 from tests.unit.server.hand_clock import HandClock

@@ -1,0 +1,84 @@
+"""Which model speaks with a voice of the library where --model was not given.
+
+The voice's own model (`menura voices edit NAME --default-model`), or that of the preset it was made
+from; else the default model, where it speaks like a recording; else the one model on this machine
+that does.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from menura import api, catalogue, models, settings, voice_files
+from menura.catalogue import CLONE, KnownModel, known_models
+from menura.cli.say import SayFlags
+from menura.errors import MenuraError, UnsupportedError
+from menura.voice_library.labels import LIBRARY_PREFIX
+from menura.voice_library.library import LibraryVoice, VoiceLibrary
+from menura.voice_library.record import SourceKind
+
+
+def with_model(flags: SayFlags) -> SayFlags:
+    """The flags, with the model that the voice asks for where --model was not given.
+
+    Raises: UnsupportedError: several models could speak with it, or none on this machine.
+    """
+    if flags.model is not None or not flags.voice:
+        return flags
+    if flags.voice.casefold().endswith(voice_files.ENDING):
+        return flags
+    library = VoiceLibrary()
+    if not library.has(flags.voice) or _is_preset(flags.voice):
+        return flags
+    return replace(flags, model=model_for(library.find(flags.voice)))
+
+
+def model_for(voice: LibraryVoice) -> str | None:
+    """The model that speaks with the voice where none is named; None means the default one.
+
+    Raises: UnsupportedError: as `with_model`.
+    """
+    source = voice.record.source
+    own = voice.record.defaults.model
+    if own is None and source.kind is SourceKind.PRESET:
+        own = source.model
+    known = catalogue.lookup(settings.load().default_model)
+    if own is not None or known is None or CLONE in known.capabilities:
+        return own
+    able = [model.name for model in models_here() if CLONE in model.capabilities]
+    if len(able) == 1:
+        return able[0]
+    raise _no_choice(voice, able)
+
+
+def models_here() -> Iterator[KnownModel]:
+    """The known models that are wholly on this machine, in the catalogue's order."""
+    for known in known_models():
+        if models.show(known.name).is_complete:
+            yield known
+
+
+def _is_preset(word: str) -> bool:
+    """Whether the word means a voice of the default model, which wins over the library's."""
+    if word.casefold().startswith(LIBRARY_PREFIX):
+        return False
+    try:
+        presets = api.describe().voices
+    except MenuraError:  # the voice may have a model of its own, and that one will do
+        return False
+    return word.casefold() in {preset.name.casefold() for preset in presets}
+
+
+def _no_choice(voice: LibraryVoice, able: list[str]) -> UnsupportedError:
+    if able:
+        what = f"several on this machine can: {', '.join(able)}. Give --model, or choose for good"
+        first = able[0]
+    else:
+        known = [model.name for model in known_models() if CLONE in model.capabilities]
+        first = known[0]
+        what = f"none is on this machine. Bring one with: menura models pull {first}. Then choose"
+    return UnsupportedError(
+        f"the voice {voice.label!r} needs a model that speaks like a recording, and {what}: "
+        f"menura voices edit {voice.label!r} --default-model {first}",
+        param="--model",
+        needs=CLONE,
+    )

@@ -1,0 +1,173 @@
+// The screen of models: what is here, what could be, what is loaded; fetching with its progress.
+
+import { get, post, remove } from "./api.js";
+import { confirmDialog } from "./dialogs.js";
+import { button, el, fill } from "./dom.js";
+import { jobLine } from "./job_line.js";
+import { errorPlace, toast } from "./notices.js";
+import { stylesheets } from "./stylesheet.js";
+import { bytes, has, t } from "./words.js";
+
+const ASK_AGAIN_MS = 1000;
+const BY_STATE = ["ready", "loading", "restarting", "cold"];
+
+/** The screen; it asks again while a job runs or a model is loading. */
+export async function screen(container, context) {
+  await stylesheets("models");
+  const problem = errorPlace();
+  const installed = el("ul", { class: "model-list", "aria-label": t("models.installed") });
+  const others = el("ul", { class: "model-list", "aria-label": t("models.others") });
+  const rest = el("section", { class: "model-others" }, el("h2", {}, t("models.others")), others);
+  const seen = { jobs: new Map(), timer: 0, isAdmin: context.can("admin") };
+
+  async function draw() {
+    clearTimeout(seen.timer);
+    const [{ data }, jobs] = await Promise.all([
+      get("/v1/store/models", { signal: context.signal }), jobsNow(seen, context)]);
+    const deeds = { ...seen, jobs, run, cancel };
+    const here = data.filter((model) => model.is_complete);
+    const away = data.filter((model) => !model.is_complete);
+    keepingFocus(container, () => {
+      fill(installed, here.sort(byState).map((model) => row(model, deeds)));
+      fill(others, away.map((model) => row(model, deeds)));
+    });
+    rest.hidden = !away.length;
+    if (jobs.size || data.some((model) => model.state === "loading")) {
+      seen.timer = setTimeout(() => attempt(draw), ASK_AGAIN_MS);
+    }
+  }
+  async function attempt(deed) {
+    try {
+      await deed();
+    } catch (error) {
+      problem.show(error);
+    }
+  }
+  const run = (model, verb) => attempt(async () => {
+    problem.clear();
+    await post(`/v1/store/models/${encodeURIComponent(model.name)}/${verb}`, {});
+    await draw();
+  });
+  const cancel = (job) => attempt(async () => {
+    await remove(`/v1/store/jobs/${encodeURIComponent(job.id)}`);
+    await draw();
+  });
+
+  fill(container,
+    el("header", { class: "screen-head" },
+      el("div", {},
+        el("h1", { class: "title", tabindex: "-1" }, t("nav.models")),
+        el("p", { class: "lede" }, t("models.lead")))),
+    problem.element, installed, rest);
+  await draw();
+  point(container, context.route.parts[0]);
+  return { leave: () => clearTimeout(seen.timer) };
+}
+
+// The jobs that run, by model. One that ended since the last look is told once.
+async function jobsNow(seen, { signal, announce }) {
+  if (!seen.isAdmin) return new Map();
+  const { data } = await get("/v1/store/jobs", { signal });
+  for (const job of data) {
+    if (seen.jobs.get(job.id) === "running" && job.state !== "running") tell(job, announce);
+    seen.jobs.set(job.id, job.state);
+  }
+  return new Map(data.filter((job) => job.state === "running").map((job) => [job.model, job]));
+}
+
+function tell(job, announce) {
+  const words = job.state === "failed" && job.message
+    ? job.message
+    : t(`job.${job.kind}_${job.state}`, { model: job.model });
+  toast(words, { kind: job.state === "failed" ? "bad" : "" });
+  announce(words);
+}
+
+function row(model, deeds) {
+  const job = deeds.jobs.get(model.name);
+  return el("li", { class: `model-row ${model.state}`, data: { model: model.name } },
+    el("div", { class: "model-main" },
+      el("h3", {}, model.name),
+      model.title && el("p", { class: "about" }, model.title),
+      el("p", { class: "facts" }, [licence(model), ...abilities(model)].filter(Boolean).join(" · "))),
+    el("p", { class: "model-state" }, stateBadge(model), el("span", { class: "facts" }, numbers(model))),
+    deeds.isAdmin && el("div", { class: "model-deeds" }, job ? null : buttons(model, deeds)),
+    job && jobLine(job, () => deeds.cancel(job)));
+}
+
+const licence = ({ licence: own, output_licence: output }) => (
+  output && output !== own ? t("models.licences", { own, output }) : own);
+
+const abilities = ({ capabilities = [] }) => capabilities.filter((one) => has(`can.${one}`)).map((one) => t(`can.${one}`));
+
+function stateBadge({ state, is_default: isDefault, is_complete: isComplete }) {
+  const shown = isComplete ? state : "absent";
+  return [
+    el("span", { class: `badge state-${shown}` }, t(`state.${shown}`)),
+    isDefault && el("span", { class: "badge" }, t("models.default")),
+  ];
+}
+
+function numbers(model) {
+  if (!model.is_complete) {
+    return model.download_bytes ? t("models.to_fetch", { size: bytes(model.download_bytes) }) : "";
+  }
+  return [
+    model.n_bytes ? t("models.on_disk", { size: bytes(model.n_bytes) }) : null,
+    model.rss_bytes ? t("models.in_memory", { size: bytes(model.rss_bytes) }) : null,
+    model.device && model.state === "ready" ? model.device : null,
+  ].filter(Boolean).join(" · ");
+}
+
+function buttons(model, { run }) {
+  const deed = (verb, options) => button(t(`models.${verb}`), () => run(model, verb), {
+    label: t(`models.${verb}_name`, { name: model.name }), data: { deed: verb }, ...options,
+  });
+  if (!model.is_complete) {
+    return [button(t("models.pull"), () => agreed(model, run), {
+      kind: "primary", icon: "download", data: { deed: "pull" },
+      label: t("models.pull_name", { name: model.name }),
+    })];
+  }
+  const isLoaded = ["ready", "loading", "restarting"].includes(model.state);
+  return [
+    model.n_bytes > 0 && deed("verify", { kind: "quiet", icon: "check" }),
+    isLoaded ? deed("unload", { kind: "plain" }) : deed("load", { kind: "plain" }),
+  ];
+}
+
+// Size and licence are shown before a download, as some voices may not be sold.
+async function agreed(model, run) {
+  const isSure = await confirmDialog({
+    title: t("pull.title", { name: model.name }),
+    text: t("pull.text", { size: bytes(model.download_bytes ?? 0), licence: licence(model) }),
+    confirm: t("models.pull"),
+  });
+  if (isSure) await run(model, "pull");
+}
+
+const byState = (a, b) => (
+  Number(b.is_default) - Number(a.is_default)
+  || BY_STATE.indexOf(a.state) - BY_STATE.indexOf(b.state)
+  || a.name.localeCompare(b.name));
+
+// The model that another screen led here for comes into view.
+function point(container, name) {
+  const wanted = name && container.querySelector(`[data-model="${CSS.escape(name)}"]`);
+  if (!wanted) return;
+  wanted.classList.add("wanted");
+  wanted.scrollIntoView({ block: "center" });
+  wanted.querySelector("button")?.focus({ preventScroll: true });
+}
+
+// Drawing anew takes the focused button away: the same one of the new rows gets the focus.
+function keepingFocus(container, redraw) {
+  const focused = container.contains(document.activeElement) ? document.activeElement : null;
+  const model = focused?.closest("[data-model]")?.dataset.model;
+  const deed = focused?.dataset.deed;
+  redraw();
+  if (!model) return;
+  const again = container.querySelector(`[data-model="${CSS.escape(model)}"]`);
+  (again?.querySelector(`[data-deed="${deed}"]`) ?? again?.querySelector("button"))?.focus();
+}
+

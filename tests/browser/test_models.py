@@ -1,0 +1,67 @@
+"""Models and Status on the page: what is here and loaded, and what the server did."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.screens import Screens
+
+pytestmark = pytest.mark.browser
+
+
+def row(screens: Screens, model: str) -> Locator:
+    return screens.page.locator(f"[data-model='{model}']")
+
+
+def test_installed_models_come_first_and_the_others_say_what_they_weigh(screens: Screens) -> None:
+    screens.go("models")
+    installed = screens.page.get_by_role("list", name="Installed")
+    expect(installed).to_contain_text("builtin")
+    expect(installed).to_contain_text("tiny-base")
+    expect(row(screens, "echo-tts-base")).to_contain_text(re.compile(r"7\.5 GB to fetch"))
+    expect(row(screens, "echo-tts-base")).to_contain_text("CC-BY-NC-SA-4.0")
+
+
+def test_a_model_is_loaded_and_unloaded(screens: Screens) -> None:
+    screens.go("models")
+    tone = row(screens, "tone")
+    tone.get_by_role("button", name=re.compile("^(Load|Unload) tone$")).wait_for()
+    if tone.get_by_role("button", name="Unload tone").count():
+        screens.button("Unload tone").click()
+    screens.button("Load tone").click()
+    expect(tone).to_contain_text("loaded")
+    expect(tone).to_contain_text("in memory")
+    screens.button("Unload tone").click()
+    expect(tone).to_contain_text("not loaded")
+
+
+def test_the_size_and_the_licence_are_agreed_to_before_a_download(screens: Screens) -> None:
+    screens.go("models")
+    screens.button("Fetch echo-tts-base").click()
+    dialog = screens.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("7.5 GB")
+    expect(dialog).to_contain_text("CC-BY-NC-SA-4.0")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(screens.button("Fetch echo-tts-base")).to_be_focused()
+
+
+def test_the_files_of_a_model_are_verified(screens: Screens) -> None:
+    screens.go("models")
+    screens.button("Verify the files of tiny-base").click()
+    told = screens.page.locator(".toast")
+    expect(told).to_contain_text("tiny-base")
+
+
+def test_status_shows_the_request_that_was_made_and_where_settings_come_from(
+    screens: Screens,
+) -> None:
+    screens.go("speak").choose("builtin")
+    screens.spoken("Count me.")
+    screens.go("status")
+    requests = screens.page.get_by_role("region", name="Last requests")
+    expect(requests).to_contain_text("/v1/audio/speech")
+    expect(requests).to_contain_text(re.compile("req_[0-9a-f]{24}"))
+    settings = screens.page.get_by_role("region", name="Settings")
+    expect(settings).to_contain_text("flag")
+    expect(settings).to_contain_text("default")

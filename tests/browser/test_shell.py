@@ -1,0 +1,102 @@
+"""The page as a whole: it loads clean and light, in two languages, and behind a key."""
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.screens import ALL, Screens, opened
+from tests.serving_process import Told
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+
+FIRST_PAINT_BYTES = 100_000
+LATIN = re.compile(r"[A-Za-z]{3,}")
+# Words that are the same in every language: names, units and what the server calls things.
+SAME = re.compile(
+    r"Menura|English|builtin|tiny|base|design|tone|heart|low|high|WAV|FLAC|MP3|M4A|Qwen3-TTS|VoiceDesign"
+)
+
+
+@pytest.mark.parametrize("place", ALL)
+def test_every_screen_loads_without_an_error(screens: Screens, place: str) -> None:
+    screens.go(place)
+    assert screens.watch.refused == 0
+
+
+def test_the_first_paint_is_light(browser: "Browser", server: Told) -> None:
+    with opened(browser, server.address) as screens:
+        lines = screens.page.context.new_cdp_session(screens.page)
+        sizes: list[int] = []
+        lines.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+        lines.send("Network.enable")
+        screens.go("speak")
+        expect(screens.button("Speak")).to_be_visible()
+        print(f"first paint: {len(sizes)} answers, {sum(sizes) / 1000:.0f} kB")  # noqa: T201
+        assert 10_000 < sum(sizes) < FIRST_PAINT_BYTES
+
+
+def test_an_unknown_address_leads_to_speak(screens: Screens) -> None:
+    screens.page.goto(f"{screens.address}/#/nowhere")
+    expect(screens.button("Speak")).to_be_visible()
+
+
+def test_the_page_speaks_chinese_to_a_chinese_browser(browser: "Browser", server: Told) -> None:
+    with opened(browser, server.address, locale="zh-CN") as screens:
+        screens.go("speak")
+        expect(screens.page.locator("html")).to_have_attribute("lang", "zh-Hans")
+        expect(screens.page.get_by_role("button", name="朗读", exact=True)).to_be_visible()
+        expect(screens.page.get_by_role("textbox").first).to_be_visible()
+
+
+@pytest.mark.parametrize("place", ["speak", "voices/add", "voices/design", "history"])
+def test_no_english_is_left_on_a_chinese_screen(
+    browser: "Browser", server: Told, place: str
+) -> None:
+    with opened(browser, server.address, locale="zh-CN") as screens:
+        screens.go(place)
+        text = screens.page.locator("#screen").inner_text()
+        assert LATIN.findall(SAME.sub("", text)) == []
+
+
+def test_the_language_is_switched_and_kept(screens: Screens) -> None:
+    screens.go("voices")
+    screens.button("中文").click()
+    expect(screens.page.get_by_role("heading", level=1)).to_have_text("声音")
+    screens.page.reload()
+    expect(screens.page.get_by_role("heading", level=1)).to_have_text("声音")
+    screens.button("English").click()
+    expect(screens.page.get_by_role("heading", level=1)).to_have_text("Voices")
+
+
+def test_without_a_key_nothing_is_shown(browser: "Browser", keyed: Told) -> None:
+    with opened(browser, keyed.address) as screens:
+        for place in ALL:
+            screens.go(place)
+            expect(screens.page.get_by_label("Key", exact=True)).to_be_visible()
+            assert screens.page.get_by_role("navigation").count() == 0
+            assert screens.page.get_by_role("button", name="Speak", exact=True).count() == 0
+
+
+def test_a_wrong_key_is_refused_in_words(browser: "Browser", keyed: Told) -> None:
+    with opened(browser, keyed.address) as screens:
+        screens.go("speak").page.get_by_label("Key", exact=True).fill("menura_wrong")
+        screens.button("Sign in").click()
+        expect(screens.alert()).to_contain_text("key")
+
+
+def test_a_person_signs_in_speaks_and_signs_out(browser: "Browser", keyed: Told) -> None:
+    with opened(browser, keyed.address) as screens:
+        screens.go("speak").page.get_by_label("Key", exact=True).fill(keyed.key)
+        screens.button("Sign in").click()
+        screens.spoken("Let me in.")
+        assert screens.take_length() > 0
+        assert keyed.key not in str(screens.page.evaluate("JSON.stringify({...localStorage})"))
+        screens.page.reload()
+        expect(screens.button("Speak")).to_be_visible()
+        screens.button("Sign out").click()
+        expect(screens.page.get_by_label("Key", exact=True)).to_be_visible()
