@@ -21,7 +21,7 @@ _PREFIX = "MENURA_"
 # Variables that are no settings: where everything is kept, and whether `say` may use a server.
 _OTHER_VARIABLES = ("MENURA_HOME", "MENURA_SERVER", "MENURA_NATIVE_BODY", "MENURA_BUILD_NATIVE")
 _TABLES = ("server",)
-_DEFAULT = "default"
+DEFAULT = "default"  # the source of what nobody chose
 _Sourced = TypeVar("_Sourced", bound="SourcedOptions")
 
 
@@ -37,7 +37,7 @@ class SourcedOptions(Options):
             Shown(
                 name=prefix + facts.name,
                 value=getattr(self, facts.name),
-                source=self.sources.get(facts.name, _DEFAULT),
+                source=self.sources.get(facts.name, DEFAULT),
                 help=facts.help,
             )
             for facts in self.facts()
@@ -52,11 +52,6 @@ class Shown:
     value: object
     source: str
     help: str
-
-    @property
-    def is_given(self) -> bool:
-        """Whether somebody chose the value."""
-        return self.source != _DEFAULT
 
 
 @dataclass(frozen=True)
@@ -151,7 +146,7 @@ class _Place:
         """The values that were given, and where each setting's value comes from."""
         path = folders(environment).config / "settings.toml"
         values: dict[str, object] = {}
-        sources = {facts.name: _DEFAULT for facts in self.kind.facts()}
+        sources = {facts.name: DEFAULT for facts in self.kind.facts()}
         for source, layer in (
             (str(path), self._from_file(path)),
             ("environment", self._from_environment(environment)),

@@ -12,6 +12,7 @@ from menura.cli.terminal import accent, emit, emit_facts, emit_json, error_line
 from menura.errors import MenuraError
 from menura.runtime.devices import Device
 
+_WRONG_SETTINGS = [("not read", "they are wrong; see the error below")]
 _TORCH_COMMAND = "not installed; the model engines need it: pip install 'menura[torch]'"
 
 
@@ -37,9 +38,18 @@ def _show_page(health: Health) -> None:
     _section("models", [(name, "here") for name in health.models])
     _section("folders", [(folder.name, _folder(folder)) for folder in health.folders])
     chosen = [(setting.name, _setting(setting)) for setting in health.settings]
-    _section("settings", chosen or [("not read", "they are wrong; see the error below")])
+    _section("settings", chosen or _WRONG_SETTINGS)
+    _section("server settings", _of_server(health) or _WRONG_SETTINGS)
     if not health.broken:
         emit("Nothing is broken.")
+
+
+def _of_server(health: Health) -> list[tuple[str, str]]:
+    """The settings of `menura serve` that somebody chose, and how many are as they come."""
+    chosen = [each for each in health.server_settings if not each.is_default]
+    n_others = len(health.server_settings) - len(chosen)
+    others = [("others", f"{n_others} at their defaults (--json has all)")] if n_others else []
+    return [*((each.name, _setting(each)) for each in chosen), *others]
 
 
 def _machine(health: Health) -> list[tuple[str, str]]:

@@ -24,6 +24,8 @@ from menura.runtime.devices import (
     why_no_int8,
 )
 from menura.runtime.native import build
+from menura.server.server_settings import ServerSettings
+from menura.settings import DEFAULT, Settings, SourcedOptions
 
 _NEEDED = (
     "av", "hibari-tts", "httpx", "huggingface_hub", "numpy", "onnxruntime", "platformdirs", "rich",
@@ -59,10 +61,18 @@ class SettingState:
     value: object
     source: str
 
+    @property
+    def is_default(self) -> bool:
+        """Whether nobody chose the value."""
+        return self.source == DEFAULT
+
 
 @dataclass(frozen=True)
 class Health:
-    """All that `menura doctor` shows. `broken` says what keeps Menura from working."""
+    """All that `menura doctor` shows. `broken` says what keeps Menura from working.
+
+    `server_settings` are those of `menura serve`, the table [server] of the settings' file.
+    """
 
     menura: str
     python: str
@@ -80,6 +90,7 @@ class Health:
     models: tuple[str, ...]
     engines: tuple[EngineState, ...]
     settings: tuple[SettingState, ...]
+    server_settings: tuple[SettingState, ...]
     broken: tuple[str, ...]
 
 
@@ -89,10 +100,11 @@ def examine() -> Health:
     packages = {name: _version(name) for name in _NEEDED}
     folders = _folders()
     engines = tuple(_engine_state(name) for name in registry.names())
-    chosen, wrong_settings = _settings()
+    chosen, wrong_settings = _settings("", Settings)
+    of_server, wrong_of_server = _settings("server", ServerSettings)
     broken = [*_missing(packages), *(folder.problem for folder in folders)]
     broken += [engine.lacks for engine in engines if engine.name == registry.BUILTIN]
-    broken += wrong_settings
+    broken += [*wrong_settings, *wrong_of_server]
     return Health(
         menura=menura.__version__,
         python=f"{platform.python_version()} ({sys.executable})",
@@ -110,7 +122,8 @@ def examine() -> Health:
         models=tuple(model.name for model in models.list_installed() if model.is_complete),
         engines=engines,
         settings=chosen,
-        broken=tuple(filter(None, broken)),
+        server_settings=of_server,
+        broken=tuple(dict.fromkeys(filter(None, broken))),
     )
 
 
@@ -191,13 +204,10 @@ def _engine_state(name: str) -> EngineState:
     return EngineState(name, ready=True, lacks="")
 
 
-def _settings() -> tuple[tuple[SettingState, ...], list[str]]:
-    """The settings with their sources, and what is wrong with them."""
+def _settings(table: str, kind: type[SourcedOptions]) -> tuple[tuple[SettingState, ...], list[str]]:
+    """The settings of a table with their sources, and what is wrong with them."""
     try:
-        chosen = settings.load()
+        chosen = settings.load_table(table, kind)
     except SettingsError as error:
         return (), [error.message]
-    return tuple(
-        SettingState(facts.name, getattr(chosen, facts.name), chosen.sources[facts.name])
-        for facts in settings.Settings.facts()
-    ), []
+    return tuple(SettingState(each.name, each.value, each.source) for each in chosen.shown()), []

@@ -1,4 +1,4 @@
-"""POST /v1/audio/convert/{format}: a plain wav in another format, with the mark of synthetic speech.
+"""POST /v1/audio/convert/{format}: a plain wav in another format, marked as synthetic speech.
 
 What was heard need not be spoken again to be kept. The body and what comes of it lie in a folder of
 ours while they are needed; few conversions run at a time, and the body of one that waits is not

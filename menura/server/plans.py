@@ -24,7 +24,7 @@ _NOTE = "Estimated from the text; how long it really is shows when it is spoken.
 
 
 class PlannedSegment(BaseModel):
-    """One segment: its place in the input (code points), its expected length and the pause after."""
+    """One segment: its place in the input (code points), its expected length, the pause after."""
 
     text: str
     start: int

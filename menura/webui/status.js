@@ -47,7 +47,7 @@ export async function screen(container, context) {
 }
 
 function part(key, content) {
-  return el("section", { class: "status-part", "aria-label": t(key) }, el("h2", {}, t(key)), content);
+  return el("section", { class: "status-part" }, el("h2", {}, t(key)), content);
 }
 
 // A table that someone reads or scrolls stays as it is until they look away.

@@ -13,15 +13,15 @@ import pytest
 
 from menura.engines.qwen3_tts import tiny
 from tests.browser import chromium, clips
-from tests.browser.screens import LIMIT_MS, Screens, opened
+from tests.browser.screens import LIMIT_MS, PHONE, Screens, opened
 from tests.serving_process import Told, serving, tone_model
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-PLAIN = ("--precision", "exact", "--threads", "1")
-"""Flags of a server that compiles no kernels: tiny models are as fast without."""
-PHONE = {"width": 390, "height": 844}
+
+# A server that compiles no kernels: tiny models are as fast without.
+_PLAIN = ("--precision", "exact", "--threads", "1")
 
 if find_spec("playwright") is None or chromium.executable() is None:
     collect_ignore_glob = ["test_*.py"]
@@ -54,7 +54,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
         tone_model(folder / "tone"),
     )
     flags = [flag for model in models for flag in ("--model", model)]
-    with serving(folder / "home", "--no-key", "--max-models", "4", *PLAIN, *flags) as told:
+    with serving(folder / "home", "--no-key", "--max-models", "4", *_PLAIN, *flags) as told:
         with httpx.Client(base_url=told.address, timeout=60) as client:
             client.get("/v1/models").raise_for_status()  # what each model is, read once
         yield told

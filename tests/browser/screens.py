@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
 LIMIT_MS = 60_000  # of what takes one or two seconds, on a machine that does much else
+PHONE = {"width": 390, "height": 844}
 ALL = ("speak", "voices", "voices/add", "voices/design", "models", "history", "status")
 """Every place of the page, as its address has it."""
 

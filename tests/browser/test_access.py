@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PHONE
-from tests.browser.screens import ALL, Screens, opened
+from tests.browser.screens import ALL, PHONE, Screens, opened
 from tests.serving_process import Told
 
 if TYPE_CHECKING:

@@ -18,8 +18,13 @@ FIRST_PAINT_BYTES = 100_000
 LATIN = re.compile(r"[A-Za-z]{3,}")
 # Words that are the same in every language: names, units and what the server calls things.
 SAME = re.compile(
-    r"Menura|English|builtin|tiny|base|design|tone|heart|low|high|WAV|FLAC|MP3|M4A|Qwen3-TTS|VoiceDesign"
+    r"Menura|English|Ctrl|builtin|tiny|base|design|tone|heart|low|high|WAV|FLAC|MP3|M4A|Qwen3-TTS|VoiceDesign"
 )
+
+# A model's options, names, and what is said about a voice come from the server, in English.
+_WITHOUT_THE_SERVERS_WORDS = """() => {
+  for (const node of document.querySelectorAll(".options, #voice-about, select")) node.remove();
+}"""
 
 
 @pytest.mark.parametrize("place", ALL)
@@ -29,15 +34,24 @@ def test_every_screen_loads_without_an_error(screens: Screens, place: str) -> No
 
 
 def test_the_first_paint_is_light(browser: "Browser", server: Told) -> None:
+    """The page's own files, as they travel; what it asks the server for grows with the library."""
     with opened(browser, server.address) as screens:
         lines = screens.page.context.new_cdp_session(screens.page)
-        sizes: list[int] = []
-        lines.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+        addresses: dict[str, str] = {}
+        sizes: dict[str, int] = {}
+        lines.on(
+            "Network.responseReceived",
+            lambda event: addresses.update({event["requestId"]: event["response"]["url"]}),
+        )
+        lines.on(
+            "Network.loadingFinished",
+            lambda event: sizes.update({event["requestId"]: event["encodedDataLength"]}),
+        )
         lines.send("Network.enable")
-        screens.go("speak")
-        expect(screens.button("Speak")).to_be_visible()
-        print(f"first paint: {len(sizes)} answers, {sum(sizes) / 1000:.0f} kB")  # noqa: T201
-        assert 10_000 < sum(sizes) < FIRST_PAINT_BYTES
+        screens.go("speak").choose("builtin")
+        files = [size for one, size in sizes.items() if "/v1/" not in addresses[one]]
+        print(f"first paint: {len(files)} files, {sum(files) / 1000:.0f} kB")  # noqa: T201
+        assert 10_000 < sum(files) < FIRST_PAINT_BYTES
 
 
 def test_an_unknown_address_leads_to_speak(screens: Screens) -> None:
@@ -59,6 +73,8 @@ def test_no_english_is_left_on_a_chinese_screen(
 ) -> None:
     with opened(browser, server.address, locale="zh-CN") as screens:
         screens.go(place)
+        screens.page.locator("#model, #screen h1").first.wait_for(state="attached")
+        screens.page.evaluate(_WITHOUT_THE_SERVERS_WORDS)
         text = screens.page.locator("#screen").inner_text()
         assert LATIN.findall(SAME.sub("", text)) == []
 

@@ -211,6 +211,7 @@ def test_through_a_running_server_it_is_the_same_voice(
     home = tmp_path / "served" / "home"
     home.mkdir(parents=True)
     monkeypatch.setenv("MENURA_HOME", str(home))
+    monkeypatch.setenv("MENURA_PRECISION", "exact")  # nothing is compiled for it
     with serving(home, "--model", base):
         monkeypatch.setenv("MENURA_SERVER", "on")
         monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub(home)))

@@ -481,7 +481,7 @@ def test_a25_no_header_or_path_writes_into_the_log_or_the_answer(
 def test_a39_without_admin_nothing_tells_paths_keys_or_versions(site: Site, tmp_path: Path) -> None:
     for client in (site.client(), site.client(site.speak_key)):
         for path in ("/", "/health", "/ready", "/metrics", "/docs", "/openapi.json", "/none",
-                     "/static/page.js", "/session"):  # fmt: skip
+                     "/static/app.js", "/session"):  # fmt: skip
             answer = client.get(path)
             told = answer.text + str(answer.headers)
             for secret in (__version__, str(tmp_path), "uvicorn", "FastAPI", "Python", "starlette"):

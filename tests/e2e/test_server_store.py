@@ -1,4 +1,4 @@
-"""/v1/store and /v1/status through the real application: pull, cancel, go on, check, load, unload."""
+"""/v1/store and /v1/status through the real application: pull, cancel, go on, check, unload."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -21,6 +21,7 @@ from tests.unit.store.fake_hub import (
 
 NAME = "qwen3-tts-0.6b-base"
 STORE = "/v1/store"
+_POLL_S = 0.05
 Answer = dict[str, object]
 
 
@@ -65,6 +66,7 @@ async def until(
             assert isinstance(job, dict)
             if is_enough(job):
                 return job
+            await asyncio.sleep(_POLL_S)  # as a page asks: the hub's thread must run too
             job = (await client.get(f"{STORE}/jobs/{job['id']}")).json()["job"]
 
 
@@ -116,9 +118,12 @@ def test_a_cancelled_pull_goes_on_where_it_stopped(tmp_path: Path, hub: FakeHub)
         hub.let_go()
         job = await until(client, await asked(client, "pull"), is_over)
         assert job["state"] == "done", job
-        first, second = hub.ranges("model.safetensors")
+        codec = "speech_tokenizer/model.safetensors"
+        n_codec = len(hub.ranges(codec))
+        first, *later = hub.ranges("model.safetensors")[:-n_codec]
         assert first == ""
-        assert int(second.removeprefix("bytes=").rstrip("-")) >= 3_000_000
+        assert later
+        assert all(int(each.removeprefix("bytes=").rstrip("-")) >= 3_000_000 for each in later)
 
     on_server(tmp_path, ask)
 
@@ -197,8 +202,8 @@ def test_a_model_is_loaded_and_unloaded_but_not_from_under_a_speaker(
         assert (answer.status_code, answer.json()["error"]["code"]) == (409, "model_in_use")
         wire.hang_up()
         await task
-        while (await client.post(f"{STORE}/models/tones/unload", json={})).status_code == 409:
-            await asyncio.sleep(0)
+        while (await client.post(f"{STORE}/models/tones/unload", json={})).is_error:
+            await model_of(client, "tones")
         row = await model_of(client, "tones")
         assert (row["state"], row["rss_bytes"], row["idle_s"]) == ("cold", 0, None)
 

@@ -14,6 +14,7 @@ CATCH_EVERYTHING: Mapping[str, str] = {
     "menura/engines/builtin/engine.py": "a library's failure is one segment's, whatever it raises",
     "menura/engines/registry.py": "another package's broken engine must not stop the others",
     "menura/server/models/child.py": "whatever hinders a model from loading is told to the server",
+    "menura/server/voices/workshop.py": "a defect met in a client's file is told without its words",
     "menura/server/border/gate.py": "any error is an answer and a line in the log",
     "menura/text/sentences.py": "a Rust panic has no class to name; all else is raised again",
 }

@@ -58,10 +58,14 @@ async def no_such_path(_scope: Scope, _receive: Receive, _send: Send) -> None:
 
 
 def _methods_of(connection: HTTPConnection) -> str:
-    """All methods of a path; its rows are several, and the framework knows only the first."""
+    """All methods of a path; its rows are several, and the framework knows only the first.
+
+    A path that is a row of its own (`/v1/voices/check`) is not also the name in another one.
+    """
     routes = [route for route in connection.app.routes if isinstance(route, APIRoute)]
-    matching = (r for r in routes if r.matches(connection.scope)[0] is not Match.NONE)
-    methods = {method for route in matching for method in route.methods or ()}
+    matching = [r for r in routes if r.matches(connection.scope)[0] is not Match.NONE]
+    literal = [route for route in matching if "{" not in route.path]
+    methods = {method for route in literal or matching for method in route.methods or ()}
     return ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))
 
 

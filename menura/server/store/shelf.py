@@ -126,10 +126,10 @@ class Shelf:
         )
 
     async def _words(self, name: str) -> "_Words":
-        """What a model says of itself; nothing where its files cannot be read: it is shown still."""
+        """What a model says of itself; nothing where its files cannot be read."""
         try:
             return _Words.of_facts(await self._pool.describe(name))
-        except MenuraError:
+        except MenuraError:  # it is shown all the same
             return _Words()
 
 

@@ -128,7 +128,7 @@ async def pull(request: Request, name: str, body: PullBody | None = None) -> Job
 
 
 async def verify(request: Request, name: str, body: VerifyBody | None = None) -> JobAnswer:
-    """Check a model's files, as a job that goes on after the answer; its report says the verdict."""
+    """Check a model's files, as a job that goes on after the answer; its report is the verdict."""
     body = body or VerifyBody()
     parts = parts_of(request)
     model, source = await _here(parts, name)

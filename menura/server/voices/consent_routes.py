@@ -1,5 +1,6 @@
 """/v1/audio/voice_consents: recordings in which people agree to a voice, in OpenAI's shapes."""
 
+import asyncio
 from typing import Annotated, ClassVar
 
 from fastapi import Query, Request
@@ -8,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from menura.server.routes import NO_BODY, SMALL_JSON, UPLOAD, Route, Scope
 from menura.server.voices import audit
 from menura.server.voices.consents import ConsentRecord, ConsentStore
+from menura.server.voices.first_bytes import check_recording
 from menura.server.voices.shapes import Deleted
 from menura.server.voices.shelf import changed, worked_on
 from menura.server.voices.uploads import File, UploadForm, Words, received
@@ -58,6 +60,7 @@ class ConsentList(BaseModel):
 async def create(request: Request) -> ConsentResource:
     """Keep a consent, for a voice that is made later."""
     async with received(request, ConsentForm) as form:
+        await asyncio.to_thread(check_recording, form.recording, ConsentForm.file_field)
         await worked_on(request, {"job": "keep", "file": str(form.recording)})
         flac = form.recording.with_name("made.flac")
         record = await changed(

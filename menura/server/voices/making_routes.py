@@ -17,6 +17,7 @@ from menura.server.models.frames import Frame
 from menura.server.routes import UPLOAD, Route, Scope, ServerParts, parts_of
 from menura.server.voices import audit
 from menura.server.voices.consents import ConsentStore
+from menura.server.voices.first_bytes import check_recording, check_voice
 from menura.server.voices.names_taken import checked_name
 from menura.server.voices.resources import resource
 from menura.server.voices.shapes import ResourceList, VoiceResource
@@ -98,6 +99,7 @@ class Checked(BaseModel):
 async def check(request: Request) -> Checked:
     """Look at a recording: figures, findings, and what to do about them. Nothing is kept."""
     async with received(request, CheckForm) as form:
+        await asyncio.to_thread(check_recording, form.audio_sample, CheckForm.file_field)
         found = await worked_on(request, _job("check", form))
     return Checked.model_validate(found.head)
 
@@ -106,6 +108,7 @@ async def create(request: Request) -> VoiceResource:
     """Make a voice of a recording, with the consent of whose voice it is."""
     parts = parts_of(request)
     async with received(request, VoiceForm) as form:
+        await asyncio.to_thread(check_recording, form.audio_sample, VoiceForm.file_field)
         name = checked_name(parts, form.name, await catalogue.served(parts))
         consent, recording = await _consent(parts, form)
         source = _source(form)
@@ -128,6 +131,7 @@ async def bring_in(request: Request) -> ResourceList:
     """Bring a voice in that was taken along from somewhere, or saved by `Voice.save`."""
     parts = parts_of(request)
     async with received(request, ImportForm) as form:
+        await asyncio.to_thread(check_voice, form.file, ImportForm.file_field)
         name = form.name
         if name is not None:
             name = checked_name(parts, name, await catalogue.served(parts))

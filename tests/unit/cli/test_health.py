@@ -35,6 +35,23 @@ def test_each_setting_says_where_its_value_came_from(monkeypatch: pytest.MonkeyP
     assert settings["mark"].source == "default"
 
 
+def test_the_servers_settings_are_shown_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = Path(health.examine().folders[0].path) / "settings.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("[server]\nport = 9000\n")
+    settings = {setting.name: setting for setting in health.examine().server_settings}
+    assert dataclasses.astuple(settings["port"]) == ("port", 9000, str(file))
+    assert not settings["port"].is_default
+    assert settings["rows"].is_default
+    file.write_text("[server\n")
+    found = health.examine()
+    assert (found.settings, found.server_settings) == ((), ())
+    [problem] = found.broken
+    assert "cannot be read" in problem
+
+
 def test_wrong_settings_are_broken_and_the_rest_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MENURA_THREAD", "3")
     found = health.examine()

@@ -149,7 +149,6 @@ def test_a_models_own_voice_is_kept_under_a_name() -> None:
         (["Anna", "a.wav", "--ref-text", "x", "--transcribe"], "give one of --ref-text"),
         (["Anna", "https://example.org/a.wav"], "'https://example.org/a.wav' is an address"),
         (["Anna", "gone.wav"], "gone.wav"),
-        (["Anna", "gone.wav", "--default-model", "a/b/c"], "a/b/c"),
         (["Ben", "a.wav"], "there is a voice 'Ben' already"),
         ([" ", "a.wav"], "nothing that can be seen"),
         (["Anna", "--preset", "nobody"], "is not one of 'builtin'"),
@@ -161,6 +160,13 @@ def test_what_does_not_go_together_is_refused(arguments: list[str], words: str) 
     assert ran.code == 2
     assert words in ran.stderr
     assert len(VoiceLibrary().voices()) == 1
+
+
+def test_a_model_that_is_not_there_is_told_before_anybody_is_asked(clip: Path) -> None:
+    ran = add("Anna", clip, "--default-model", "a/b/c", typed="")
+    assert ran.code == 3
+    assert "a/b/c" in ran.stderr
+    assert "?" not in ran.stderr
 
 
 def heard(monkeypatch: pytest.MonkeyPatch, samples: FloatArray) -> list[float | None]:

@@ -25,7 +25,8 @@ ADMIN = {
     ("GET", "/metrics"), ("GET", "/docs"), ("GET", "/docs/{name}"), ("GET", "/openapi.json"),
     ("GET", "/v1/status"), ("GET", "/v1/status/requests"), ("GET", "/v1/store/jobs"),
     ("GET", "/v1/store/jobs/{job_id}"), ("DELETE", "/v1/store/jobs/{job_id}"),
-    *(("POST", f"/v1/store/models/{{name}}/{verb}") for verb in ("pull", "verify", "load", "unload")),
+    ("POST", "/v1/store/models/{name}/pull"), ("POST", "/v1/store/models/{name}/verify"),
+    ("POST", "/v1/store/models/{name}/load"), ("POST", "/v1/store/models/{name}/unload"),
 }  # fmt: skip
 
 

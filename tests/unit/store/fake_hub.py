@@ -9,8 +9,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
+from io import BufferedIOBase
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
 from huggingface_hub import constants
@@ -117,7 +117,7 @@ class FakeHub(socketserver.ThreadingTCPServer):
         self._held.clear()
         self._may_go.set()
 
-    def send(self, name: str, content: bytes, out: BinaryIO) -> None:
+    def send(self, name: str, content: bytes, out: BufferedIOBase) -> None:
         """Write a file's content, as far as it may go."""
         after = self._held.get(name, len(content))
         out.write(content[:after])

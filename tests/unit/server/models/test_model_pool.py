@@ -375,3 +375,19 @@ def test_an_order_that_had_not_begun_when_its_process_died_is_spoken_by_the_next
         assert model.n_restarts == 1
 
     played(tmp_path, act)
+
+
+def test_a_model_is_unloaded_by_hand_but_never_from_under_a_speaker(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        assert await scene.pool.unload("a")  # it never was in memory
+        performance = await scene.ask("one two")
+        async with performance:
+            assert not await scene.pool.unload("a")
+            assert [event async for event in performance]
+        await turns()
+        assert scene.states() == {"a": "ready"}
+        assert await scene.pool.unload("a")
+        assert scene.states() == {"a": "cold"}
+        assert await scene.hear() == 2  # and it comes back for who needs it
+
+    played(tmp_path, act)

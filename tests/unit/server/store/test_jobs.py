@@ -23,7 +23,7 @@ class Scene:
 
     async def until(self, job_id: str, is_enough: Callable[[StoreJob], bool]) -> StoreJob:
         async with asyncio.timeout(60):
-            while not is_enough(self.jobs.one(job_id)):
+            while not is_enough(self.jobs.one(job_id)):  # noqa: ASYNC110 - as a page asks
                 await asyncio.sleep(0)
         return self.jobs.one(job_id)
 
@@ -92,7 +92,7 @@ def test_without_a_process_the_job_fails() -> None:
     async def run() -> None:
         jobs = StoreJobs(program=("/nowhere/at/all",))
         job = jobs.start(new_job(JobKind.PULL, "good"), {})
-        while jobs.one(job.id).state is JobState.RUNNING:
+        while jobs.one(job.id).state is JobState.RUNNING:  # noqa: ASYNC110 - as a page asks
             await asyncio.sleep(0)
         assert "no process could be started" in jobs.one(job.id).message
 

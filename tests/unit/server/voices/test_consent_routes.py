@@ -10,7 +10,7 @@ ALL = "/v1/audio/voice_consents"
 
 def kept(voices: VoiceSite, name: str = "Anna Smith") -> dict[str, object]:
     answer = voices.client.post(
-        ALL, files={"recording": ("x.wav", b"words")}, data={"name": name, "language": "en-US"}
+        ALL, files={"recording": ("x.wav", b"fLaC words")}, data={"name": name, "language": "en-US"}
     )
     assert answer.status_code == 200, answer.text
     found: dict[str, object] = answer.json()
@@ -26,7 +26,7 @@ def test_a_consent_is_kept_shown_renamed_and_removed_in_openais_shapes(
         "audio.voice_consent", "Anna Smith", "en-US",
     )  # fmt: skip
     assert voices.workshop.jobs == [{"job": "keep"}]
-    assert voices.workshop.given == [b"words"]
+    assert voices.workshop.given == [b"fLaC words"]
     path = f"{ALL}/{made['id']}"
     assert voices.client.get(path).json() == made
     assert voices.client.post(path, json={"name": "Anne"}).json() == {**made, "name": "Anne"}
@@ -62,7 +62,7 @@ def test_consents_are_listed_in_parts(voices: VoiceSite) -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(voices: VoiceSite, data: dict[str, str], param: str) -> None:
-    answer = voices.client.post(ALL, files={"recording": ("x", b"words")}, data=data)
+    answer = voices.client.post(ALL, files={"recording": ("x", b"fLaC words")}, data=data)
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
     assert ConsentStore().all() == ()
 

@@ -10,7 +10,7 @@ from tests.kept_voices import SAID, beeps, flac_of, new_voice
 from tests.unit.server.voices.voice_site import CHECKED, VoiceSite, voice_site
 
 MAKE = "/v1/audio/voices"
-SAMPLE = {"audio_sample": ("../x.wav", b"the bytes", "audio/wav")}
+SAMPLE = {"audio_sample": ("../x.wav", b"fLaC the bytes", "audio/wav")}
 
 
 def left(home: Path) -> list[Path]:
@@ -29,7 +29,7 @@ def test_a_voice_is_made_of_a_recording(voices: VoiceSite, home: Path) -> None:
     assert (made["notes"], made["consent"]["text"]) == ("calm", "My own voice.")
     assert made["clips"][0]["transcript"] == SAID
     assert made["source"]["kind"] == "recording"
-    assert voices.workshop.given == [b"the bytes"]
+    assert voices.workshop.given == [b"fLaC the bytes"]
     [job] = voices.workshop.jobs
     assert job == {
         "job": "make", "transcript": SAID, "language": "de", "transcribe": False, "anyway": False,
@@ -157,7 +157,7 @@ def test_a_recording_is_looked_at(voices: VoiceSite) -> None:
 
 
 def test_a_voice_is_brought_in(voices: VoiceSite, home: Path) -> None:
-    file = {"file": ("anna.voice.zip", b"PK")}
+    file = {"file": ("anna.voice.zip", b"PK\x03\x04")}
     answer = voices.client.post("/v1/voices/import", files=file, data={"consent_text": " Mine. "})
     [brought] = answer.json()["data"]
     assert brought["name"] == "Brought"
@@ -171,7 +171,7 @@ def test_a_voice_is_brought_in(voices: VoiceSite, home: Path) -> None:
 def test_a35_only_who_may_change_voices_makes_them(voices: VoiceSite) -> None:
     for path, field in ((MAKE, "audio_sample"), ("/v1/voices/check", "audio_sample"),
                         ("/v1/voices/import", "file")):  # fmt: skip
-        files = {field: ("x", b"x")}
+        files = {field: ("x", b"fLaC")}
         assert voices.speaker.post(path, files=files).status_code == 403
         assert voices.stranger.post(path, files=files).status_code == 401
     assert voices.workshop.jobs == []
@@ -183,7 +183,7 @@ def test_a43_a_new_voice_leaves_a_line_without_its_name(
     with caplog.at_level(logging.INFO, "menura.server"):
         data = {"name": "Secret Name", "consent_text": "Secret words."}
         made = voices.client.post(MAKE, files=SAMPLE, data=data).json()
-        voices.client.post("/v1/voices/import", files={"file": ("secret.zip", b"PK")})
+        voices.client.post("/v1/voices/import", files={"file": ("secret.zip", b"PK\x03\x04")})
     told = [record for record in caplog.records if record.name == "menura.server.audit"]
     assert [record.getMessage() for record in told] == [
         "voice made from a recording",

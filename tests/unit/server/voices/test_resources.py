@@ -244,3 +244,12 @@ def test_a26_markup_in_a_name_is_only_text(voices: VoiceSite) -> None:
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.json()["name"] == "<script>alert(1)</script>"
+
+
+def test_a_path_of_its_own_is_no_voices_name(voices: VoiceSite) -> None:
+    for path, methods in (
+        ("check", "POST"), ("import", "POST"), ("broken", "GET, HEAD"),
+        (UNKNOWN, "DELETE, GET, HEAD, PATCH"),
+    ):  # fmt: skip
+        answer = voices.client.options(f"/v1/voices/{path}")
+        assert (answer.status_code, answer.headers["allow"]) == (405, methods)
