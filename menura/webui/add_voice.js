@@ -10,7 +10,7 @@ import { sentenceIn } from "./sentences.js";
 import { checkClip, makeVoice, speakWithNew } from "./voice_api.js";
 import { consentFields, languageSelect } from "./voice_fields.js";
 import { handOver } from "./voices.js";
-import { t } from "./words.js";
+import { language, languageName, t } from "./words.js";
 
 /** The place where a voice is added. */
 export async function screen(container, context) {
@@ -23,12 +23,15 @@ export async function screen(container, context) {
     checkAgain: () => check(false),
   });
   const source = clipSource({
-    sentence: () => sentenceIn(form.language.value), given, failed: (words) => problem.show(words),
+    sentence: () => sentenceIn(form.language.value || language()), given, failed: (words) => problem.show(words),
   });
 
   function given(file, read) {
     state.file = file;
-    if (read) form.transcript.value = read;
+    if (read) {
+      form.transcript.value = read;
+      form.language.value ||= languageLike(form.language, language());
+    }
     if (!form.label.value && file.name !== "microphone.wav") form.label.value = nameOf(file);
     return check(false);
   }
@@ -141,3 +144,7 @@ async function save({ file }, fields, { go, announce }) {
 }
 
 const nameOf = (file) => file.name.replace(/\.[^.]*$/, "").replace(/[_-]+/g, " ").slice(0, 80);
+
+// The choice of a select that means the same language, "" where there is none.
+const languageLike = (select, wanted) => (
+  [...select.options].find(({ text }) => text === languageName(wanted))?.value ?? "");

@@ -125,7 +125,7 @@ function buttons(model, { run }) {
   });
   if (!model.is_complete) {
     return [button(t("models.pull"), () => agreed(model, run), {
-      kind: "primary", icon: "download", data: { deed: "pull" },
+      kind: "plain", icon: "download", data: { deed: "pull" },
       label: t("models.pull_name", { name: model.name }),
     })];
   }

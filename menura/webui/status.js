@@ -28,7 +28,7 @@ export async function screen(container, context) {
       ]);
       problem.clear();
       fill(tiles, ...tilesOf(status, data));
-      fill(models, modelTable(status.models));
+      fill(models, modelTable(status.models.filter(({ state }) => state !== "absent")));
       show(requests, requestTable(data));
       if (!settings.firstChild) fill(settings, settingTable(status.settings));
     } catch (error) {

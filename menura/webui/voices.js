@@ -95,12 +95,13 @@ function presetList(presets, { go }) {
 }
 
 function presetChip(voice, go) {
+  const name = voice.name.replace(` (${voice.model})`, "");  // it stands beside its model here
   const speak = () => go(speakWith(voice.id, voice.model));
   return el("button", {
     type: "button", class: "chip", title: voice.description || null, on: { click: speak },
-    "aria-label": t("voices.speak_with", { name: voice.name }),
+    "aria-label": t("voices.speak_with", { name }),
   },
-    el("span", { class: "name" }, voice.name),
+    el("span", { class: "name" }, name),
     voice.language && el("span", { class: "of" }, languageName(voice.language)));
 }
 

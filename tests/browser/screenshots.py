@@ -79,7 +79,7 @@ def _go(screens: Screens, place: str) -> None:
 
 
 def _speak(screens: Screens) -> None:
-    screens.go("speak").choose("builtin")
+    screens.go("speak").page.locator("#model").wait_for(state="attached")
     screens.page.locator("#text").fill(TEXT)
     screens.page.wait_for_load_state("networkidle")
 

@@ -389,6 +389,7 @@ def test_the_doctor_shows_what_was_chosen_for_the_server(
     page = run("doctor").out.partition("\nserver settings\n")[2]
     assert re.match(r"  port +8123 \(MENURA_SERVER_PORT\)\n  others +\d\d at their defaults", page)
     answer = run("doctor", "--json").answer["server_settings"]
+    assert isinstance(answer, list)
     assert {"name": "port", "value": 8123, "source": "MENURA_SERVER_PORT"} in answer
 
 

@@ -11,6 +11,9 @@ import pytest
 from menura import voices
 from menura.engines.qwen3_tts.tiny import Tiny, write
 from menura.speech import Reference, Voice
+from menura.voice_library.library import VoiceLibrary
+from menura.voice_library.record import VoiceDefaults
+from tests.kept_voices import new_voice
 from tests.served_app import Served, served, tone_model
 from tests.tone.engine import ToneEngine
 
@@ -152,5 +155,21 @@ def test_a_saved_voice_is_planned_as_it_is_spoken(
         async with with_voice as server, server.client() as client:
             assert (await planned(client, input="one two", voice="me"))["voice"] == "me"
             await check_same(client, 3, input=LONG, voice="me")
+
+    asyncio.run(run())
+
+
+def test_a_voice_of_the_library_is_planned_with_its_defaults_and_spoken_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_home(tmp_path, monkeypatch)
+    defaults = VoiceDefaults(options={"continue_segments": True, "frames_per_word": 1})
+    kept = VoiceLibrary().add(new_voice("Anna", defaults=defaults))
+
+    async def run() -> None:
+        async with served(tone_model(tmp_path)) as server, server.client() as client:
+            for name in ("anna", kept.id, f"lib:{kept.id}"):
+                assert (await planned(client, input="one two", voice=name))["voice"] == "Anna"
+            await check_same(client, 6, input=LONG, voice="Anna")
 
     asyncio.run(run())
