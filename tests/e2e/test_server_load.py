@@ -37,7 +37,7 @@ N_LEAVING = 1000
 # The allocator keeps some memory for each of the threads that encode, more with each burst until it
 # stays at about 160 MB; what is left behind by each of a thousand requests adds up to more.
 SLACK_BYTES = 48 * 1024 * 1024
-# asyncio's own pool encodes and looks at files: it starts its threads one by one, when all are busy.
+# asyncio's own pool encodes and looks at files; it starts its threads one by one, when needed.
 SLACK_THREADS = min(32, (os.cpu_count() or 1) + 4)
 MANY_POLLS = 20_000
 
