@@ -9,6 +9,7 @@ import { stylesheets } from "./stylesheet.js";
 import { bytes, has, t } from "./words.js";
 
 const ASK_AGAIN_MS = 1000;
+const SETTLES_MS = 20_000;  // after a deed its effect may take a moment to show
 const BY_STATE = ["ready", "loading", "restarting", "cold"];
 
 /** The screen; it asks again while a job runs or a model is loading. */
@@ -18,7 +19,7 @@ export async function screen(container, context) {
   const installed = el("ul", { class: "model-list", "aria-label": t("models.installed") });
   const others = el("ul", { class: "model-list", "aria-label": t("models.others") });
   const rest = el("section", { class: "model-others" }, el("h2", {}, t("models.others")), others);
-  const seen = { jobs: new Map(), timer: 0, isAdmin: context.can("admin") };
+  const seen = { jobs: new Map(), timer: 0, settles: 0, isAdmin: context.can("admin") };
 
   async function draw() {
     clearTimeout(seen.timer);
@@ -32,7 +33,7 @@ export async function screen(container, context) {
       fill(others, away.map((model) => row(model, deeds)));
     });
     rest.hidden = !away.length;
-    if (jobs.size || data.some((model) => model.state === "loading")) {
+    if (jobs.size || data.some((model) => model.state === "loading") || Date.now() < seen.settles) {
       seen.timer = setTimeout(() => attempt(draw), ASK_AGAIN_MS);
     }
   }
@@ -46,6 +47,7 @@ export async function screen(container, context) {
   const run = (model, verb) => attempt(async () => {
     problem.clear();
     await post(`/v1/store/models/${encodeURIComponent(model.name)}/${verb}`, {});
+    seen.settles = Date.now() + SETTLES_MS;
     await draw();
   });
   const cancel = (job) => attempt(async () => {

@@ -30,10 +30,10 @@ def test_a_model_is_loaded_and_unloaded(screens: Screens) -> None:
     if tone.get_by_role("button", name="Unload tone").count():
         screens.button("Unload tone").click()
     screens.button("Load tone").click()
-    expect(tone).to_contain_text("loaded")
+    expect(tone.locator(".badge")).to_have_text("loaded")
     expect(tone).to_contain_text("in memory")
     screens.button("Unload tone").click()
-    expect(tone).to_contain_text("not loaded")
+    expect(tone.locator(".badge")).to_have_text("not loaded")
 
 
 def test_the_size_and_the_licence_are_agreed_to_before_a_download(screens: Screens) -> None:

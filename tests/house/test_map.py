@@ -1,8 +1,10 @@
 """Every row of `docs/MAP.md` leads to a function, class, method or constant that is there."""
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,12 @@ def rows_of(text: str) -> list[Row]:
     lines = [line.strip() for line in text.splitlines() if line.strip().startswith("|")]
     cells = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
     return [Row(*row) for row in cells if row[0] != "question" and set(row[0]) - set("-: ")]
+
+
+def defines_in_script(text: str, name: str) -> bool:
+    """Whether a JavaScript module defines a name at its top."""
+    kinds = r"(?:(?:async )?function\*?|class|const|let)"
+    return bool(re.search(rf"^(?:export )?{kinds} {re.escape(name)}\b", text, re.MULTILINE))
 
 
 def defines(text: str, name: str) -> bool:
@@ -48,12 +56,16 @@ def _names(node: ast.stmt) -> Iterator[str]:
         yield node.target.id
 
 
+def _reader(path: Path) -> Callable[[str, str], bool]:
+    return defines_in_script if path.suffix == ".js" else defines
+
+
 def row_faults(row: Row) -> Iterator[str]:
     """What is wrong with a row."""
     path = ROOT / row.path
     if not path.is_file():
         yield f"{row.question!r}: {row.path} is not there: name the file that answers it now."
-    elif not defines(path.read_text("utf-8"), row.name):
+    elif not _reader(path)(path.read_text("utf-8"), row.name):
         yield f"{row.question!r}: {row.path} does not define {row.name}: name what does."
 
 
@@ -88,3 +100,13 @@ def test_names_are_resolved(name: str, expected: bool) -> None:
 )
 def test_a_row_that_leads_nowhere_is_found(row: Row) -> None:
     assert len(list(row_faults(row))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("f", True), ("g", True), ("C", True), ("k", True), ("x", False)]
+)
+def test_a_script_defines_its_functions_classes_and_constants(name: str, expected: bool) -> None:
+    text = (
+        "export async function f() {\n  let x = 1;\n}\nfunction* g() {}\nclass C {}\nconst k = 1;\n"
+    )
+    assert defines_in_script(text, name) is expected
