@@ -57,6 +57,7 @@ class _Ticket:
     turn: "asyncio.Future[Performance]" = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
+    timer: Timer | None = None
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ class ModelStage:
             queue.remove(order.owner, ticket)
             raise self._too_much(f"the {self._limits.queue} places to wait in are taken")
         self.warm_up()
-        timer = self._clock.call_later(self._limits.queue_s, partial(self._give_up, ticket))
+        self._wait_on(ticket)
         try:
             return await ticket.turn
         except asyncio.CancelledError:
@@ -160,7 +161,8 @@ class ModelStage:
                 ticket.turn.result().close()  # its turn came in the moment when nobody waited
             raise
         finally:
-            timer.cancel()
+            if ticket.timer is not None:
+                ticket.timer.cancel()
             queue.remove(order.owner, ticket)
             self._rest()
 
@@ -221,8 +223,14 @@ class ModelStage:
             retry_after_s=self.until_free_s(),
         )
 
+    def _wait_on(self, ticket: _Ticket) -> None:
+        ticket.timer = self._clock.call_later(self._limits.queue_s, partial(self._give_up, ticket))
+
     def _give_up(self, ticket: _Ticket) -> None:
-        if not ticket.turn.done():
+        """Tell that the turn did not come. A first load has a limit of its own: it may go on."""
+        if self._state is State.LOADING:
+            self._wait_on(ticket)
+        elif not ticket.turn.done():
             waited = f"the turn did not come within {self._limits.queue_s:g} s"
             ticket.turn.set_exception(self._too_much(waited))
 

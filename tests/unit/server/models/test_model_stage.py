@@ -137,6 +137,19 @@ def test_a_storm_on_a_cold_model_loads_it_once(tmp_path: Path) -> None:
     played(tmp_path, act)
 
 
+def test_a_first_load_may_take_longer_than_a_turn(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "gate")
+
+    async def act(scene: Scene) -> None:
+        waiting = asyncio.create_task(scene.hear())
+        gate = await at_gate(tmp_path)
+        scene.clock.move(3 * LIMITS.queue_s)
+        gate.close()
+        assert await waiting == 2
+
+    played(tmp_path, act)
+
+
 def test_all_who_wait_are_told_why_the_model_cannot_be_loaded(tmp_path: Path) -> None:
     (tmp_path / "fails").write_text("the weights are damaged.")
 
