@@ -35,7 +35,9 @@ from menura.speech import MAX_SEED
 MAX_BYTES = 100_000_000
 """The largest wav: half an hour of 24 kHz in 16 bits."""
 
-_WAV = BodyRule(MAX_BYTES, ("audio/wav", "audio/wave", "audio/x-wav"), is_streamed=True)
+# The last is what clients call bytes of a kind that they do not know.
+_WAV_TYPES = ("audio/wav", "audio/wave", "audio/x-wav", "application/octet-stream")
+_WAV = BodyRule(MAX_BYTES, _WAV_TYPES, is_streamed=True)
 _PIECE_BYTES = 256 * 1024
 
 

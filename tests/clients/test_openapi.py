@@ -37,8 +37,10 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
     """A server of its own: it is asked with wrong keys, which are counted for each address."""
     folder = tmp_path_factory.mktemp("documented")
     tone = tone_model(folder / "tone")
-    with serving(folder / "home", "--model", tone, "--per-key", "64") as told:
-        yield warm(told)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "1")  # a pull that is asked for goes nowhere
+        with serving(folder / "home", "--model", tone, "--per-key", "64") as told:
+            yield warm(told)
 
 
 @pytest.fixture(scope="module")
