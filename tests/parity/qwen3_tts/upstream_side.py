@@ -18,8 +18,6 @@ from typing import Any
 
 import numpy as np
 
-os.environ["HF_HUB_OFFLINE"] = os.environ["TRANSFORMERS_OFFLINE"] = "1"
-
 SAMPLING_RATE_HZ = 24_000
 # Only upstream's 25 Hz tokenizer uses torchaudio, and no torchaudio pairs with the pinned torch.
 ABSENT = ("torchaudio", "torchaudio.compliance", "torchaudio.compliance.kaldi")
@@ -27,6 +25,7 @@ ABSENT = ("torchaudio", "torchaudio.compliance", "torchaudio.compliance.kaldi")
 
 def upstream_package() -> Any:
     """The package qwen_tts, imported beside empty modules in the place of torchaudio."""
+    os.environ["HF_HUB_OFFLINE"] = os.environ["TRANSFORMERS_OFFLINE"] = "1"
     logging.getLogger("sox").setLevel(logging.ERROR)
     import transformers  # noqa: PLC0415 - first: it looks for torchaudio while it is imported
 
