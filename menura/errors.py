@@ -4,6 +4,7 @@ A message says what was given, what is allowed and what to do. `param` names the
 user typed it (`voice`, `top_k`, `--format`), so that a server or an editor can point at it.
 """
 
+import shlex
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import ClassVar
@@ -145,3 +146,8 @@ def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     by_folded_name = {name.casefold(): name for name in allowed}
     close = get_close_matches(given.casefold(), by_folded_name, n=1, cutoff=0.6)
     return f" Did you mean {by_folded_name[close[0]]!r}?" if close else ""
+
+
+def shell_word(word: str) -> str:
+    """The word as it is typed into a shell, for a command in a message: quoted where it must be."""
+    return shlex.quote(word)

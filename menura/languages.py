@@ -21,3 +21,8 @@ def code_of(given: str) -> str:
     """The two letters for `german`, `de`, `de-AT` or `de_AT`; else what was given."""
     name = name_of(given)
     return next((code for code, known in LANGUAGES.items() if known == name), name)
+
+
+def is_known(given: str) -> bool:
+    """Whether it is one of these languages, by its name or as a tag."""
+    return name_of(given.strip()) in LANGUAGES.values()

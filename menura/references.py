@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from menura.audio.clip_checks import SILENT_PEAK
 from menura.audio.decode import AudioCaps, decode
 from menura.errors import InvalidValueError
 from menura.speech import FloatArray, Reference
@@ -45,6 +46,7 @@ def reference(clip: Clip, transcript: str | None, rate_hz: int | None) -> Refere
     if rate_hz is not None:
         raise _bad("a file has its own rate: leave rate_hz out", "rate_hz")
     decoded = decode(clip)
+    _check_mixing(float(np.abs(decoded.samples).max(initial=0.0)), decoded.channel_peak)
     return Reference(decoded.samples, decoded.sample_rate_hz, transcript)
 
 
@@ -61,9 +63,20 @@ def _mono(samples: NDArray[np.generic]) -> FloatArray:
     middle = scale / 2 if given.dtype.kind == "u" else 0.0
     numbers = (given.astype(np.float64) - middle) / (scale - middle)
     mono = numbers.mean(axis=int(np.argmin(given.shape))) if given.ndim == 2 else numbers
+    _check_mixing(float(np.abs(mono).max()), float(np.abs(numbers).max()))
     if not np.isfinite(mono).all():
         raise _bad("the clip holds samples that are not numbers (NaN or infinity)", "clip")
     return mono.astype(np.float32)
+
+
+def _check_mixing(peak: float, channel_peak: float) -> None:
+    """Nothing. Raises: InvalidValueError: channels that hold sound make silence together."""
+    if peak < SILENT_PEAK <= channel_peak:
+        raise _bad(
+            "the channels of the clip cancel each other out (one is the other upside down), so "
+            "nothing is left when they are mixed to one: give one of them alone",
+            "clip",
+        )
 
 
 def _rate(rate_hz: int) -> int:

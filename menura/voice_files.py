@@ -21,6 +21,7 @@ from menura.runtime.array_files import (
     write_arrays,
 )
 from menura.speech import FloatArray, Origin, Voice
+from menura.voice_library.labels import LIBRARY_PREFIX
 
 ENDING = ".safetensors"
 SCHEMA = 1
@@ -130,7 +131,13 @@ def named(name: str) -> str | Voice:
 
     Raises: InvalidValueError: it ends so, and no saved voice is there.
     """
-    return load_voice(name) if name.casefold().endswith(ENDING) else name
+    return load_voice(name) if names_file(name) else name
+
+
+def names_file(name: str) -> bool:
+    """Whether a user's word means a file: it ends so, and does not say that it is the library's."""
+    word = name.casefold()
+    return word.endswith(ENDING) and not word.startswith(LIBRARY_PREFIX)
 
 
 def _record(path: Path, metadata: Mapping[str, str]) -> Mapping[str, object]:

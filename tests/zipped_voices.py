@@ -20,7 +20,7 @@ SAID = "What I say."
 
 
 def recording(
-    seconds: float = 1.0, *, rate_hz: int = RATE_HZ, channels: int = 1, form: str = "FLAC"
+    seconds: float = 2.0, *, rate_hz: int = RATE_HZ, channels: int = 1, form: str = "FLAC"
 ) -> bytes:
     """A file of a buzz that swells and fades, silent at both ends."""
     at = np.arange(round(seconds * rate_hz)) / rate_hz
@@ -30,7 +30,7 @@ def recording(
     return file.getvalue()
 
 
-def clip(seconds: float = 1.0, transcript: str | None = SAID) -> NewClip:
+def clip(seconds: float = 2.0, transcript: str | None = SAID) -> NewClip:
     return NewClip(recording(seconds), transcript, seconds, RATE_HZ)
 
 
@@ -45,7 +45,7 @@ def voice(label: str = "Anna", *clips: NewClip) -> NewVoice:
     """A voice that has something of everything that a voice can have."""
     return NewVoice(
         label=label,
-        clips=clips or (clip(), clip(0.5, None)),
+        clips=clips or (clip(), clip(1.6, None)),
         source=VoiceSource(SourceKind.DESIGN, model="tone", description="calm", seed=7),
         consent=Consent("I agree.", "2026-11-30"),
         language="en",

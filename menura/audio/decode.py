@@ -39,12 +39,16 @@ class AudioCaps:
 
 @dataclass(frozen=True)
 class DecodedAudio:
-    """Mono samples [n] in float32 at the file's own rate, and what the file was."""
+    """Mono samples [n] in float32 at the file's own rate, and what the file was.
+
+    `channel_peak` is the loudest sample of a single channel: the mean of several may hold nothing.
+    """
 
     samples: FloatArray
     sample_rate_hz: int
     container: str
     n_channels: int
+    channel_peak: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -139,6 +143,7 @@ def _collected(
     rate_hz = 0
     n_channels = 0
     n_samples = 0
+    peak = 0.0
     # Grows in place and becomes the array without a copy, so the peak is the audio and an eighth.
     joined = bytearray()
     for block in blocks:
@@ -152,11 +157,13 @@ def _collected(
                 "the way. Export it again at one rate"
             )
         joined += _mono(block.samples, given).tobytes()
+        peak = max(peak, float(np.abs(block.samples).max(initial=0.0)))
     if not joined:
         raise UnreadableAudioError(
             f"{given} is a {container.name} without a single sample: give a file that holds audio"
         )
-    return DecodedAudio(np.frombuffer(joined, np.float32), rate_hz, container.name, n_channels)
+    mono = np.frombuffer(joined, np.float32)
+    return DecodedAudio(mono, rate_hz, container.name, n_channels, peak)
 
 
 def _check_caps(block: Block, n_samples: int, caps: AudioCaps, given: str) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from menura.audio import recording_checks
+from menura.audio import recording_checks, recording_refusals
 from menura.audio.clipping import clipped_places
 from menura.audio.findings import Finding, Severity
 from menura.audio.levels import BLOCK_S, BoolArray, block_levels, heard_blocks, noise_floor
@@ -60,10 +60,13 @@ class RecordingReport:
         return replace(self, findings=tuple(ranked))
 
 
-def examine(samples: FloatArray, rate_hz: int) -> RecordingReport:
-    """The report on samples [n]. One that cannot be measured (NaN, silence) has no figures."""
+def examine(samples: FloatArray, rate_hz: int, channel_peak: float = 0.0) -> RecordingReport:
+    """The report on samples [n]. One that cannot be measured (NaN, silence) has no figures.
+
+    `channel_peak`: the loudest sample of a single channel, where several were mixed.
+    """
     report = RecordingReport(len(samples) / rate_hz)
-    if fault := recording_checks.unfit(samples, rate_hz):
+    if fault := recording_refusals.unfit(samples, rate_hz, channel_peak):
         is_number = np.isfinite(samples).all()
         return replace(
             report,
@@ -76,6 +79,7 @@ def examine(samples: FloatArray, rate_hz: int) -> RecordingReport:
     heard = heard_blocks(levels)
     speech = heard & _near_a_voice(pitch, len(heard))
     noise_db, speech_db = _noise_and_speech_db(levels, speech if speech.any() else heard)
+    peak_db = decibels(max(abs(float(samples.max())), abs(float(samples.min()))))
     measured = Measured(
         heard=heard,
         speech=speech,
@@ -84,10 +88,11 @@ def examine(samples: FloatArray, rate_hz: int) -> RecordingReport:
         lufs=loudness_lufs(samples, rate_hz),
         snr_db=speech_db - noise_db,
         bandwidth_hz=bandwidth_hz(samples, rate_hz),
+        mixing_loss_db=decibels(channel_peak) - peak_db if channel_peak else 0.0,
     )
     return replace(
         report,
-        peak_db=decibels(max(abs(float(samples.max())), abs(float(samples.min())))),
+        peak_db=peak_db,
         loudness_lufs=measured.lufs,
         noise_db=noise_db,
         snr_db=round(measured.snr_db, 1),

@@ -9,12 +9,18 @@ from itertools import chain
 
 import numpy as np
 
-from menura.audio.clip_checks import BEST_S, GOOD_S, LONGEST_S, LOUDEST_PEAK, SILENT_PEAK
+from menura.audio.clip_checks import GOOD_S
 from menura.audio.findings import Finding, Severity
 from menura.audio.levels import BLOCK_S, BoolArray, Span, ends_in_sound, runs
-from menura.audio.pcm import FloatArray
+from menura.audio.recording_refusals import (
+    BEST,
+    BEST_LENGTH,
+    SHORTEST_S,
+    cancelled,
+    sound_s,
+    too_little_sound,
+)
 
-SHORTEST_S = 1.0
 KEPT_SILENCE_S = 0.2  # at the ends: more is trimmed
 
 _LEAST_SPEECH_S = 1.0
@@ -26,9 +32,7 @@ _LONG_SILENCE_S = 1.5
 _CLIPPED_OFTEN = 3  # places
 _CLIPPED_S = 0.3  # in one place
 _TOLD_SILENCE_S = 0.5  # at the ends: less is trimmed without a word
-
-_BEST_LENGTH = f"{BEST_S[0]:g} to {BEST_S[1]:g} seconds"
-_BEST = f"{_BEST_LENGTH} of one person speaking clearly are best"
+_CANCELLED_DB = 20.0  # channels that have nothing in common lose 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +49,7 @@ class Measured:
     lufs: float
     snr_db: float
     bandwidth_hz: float
+    mixing_loss_db: float = 0.0  # of the loudest sample, where several channels were mixed
 
     @property
     def silence_start_s(self) -> float:
@@ -64,72 +69,34 @@ class Measured:
     @property
     def sound_s(self) -> float:
         """From the first sound to the last: how long it is when it is trimmed."""
-        return round(self.end_s - self.silence_start_s - self.silence_end_s, 3)
-
-
-def unfit(samples: FloatArray, rate_hz: int) -> Finding | None:
-    """Why samples [n] cannot even be measured, or None if they can."""
-    seconds = len(samples) / rate_hz
-    if seconds > LONGEST_S:
-        return Finding(
-            "too_long",
-            Severity.REFUSE,
-            f"The recording has {seconds:.0f} s, and at most {LONGEST_S:.0f} s are looked at.",
-            f"Cut it to the best part: {_BEST}.",
-        )
-    if not np.isfinite(samples).all():
-        return Finding(
-            "not_numbers",
-            Severity.REFUSE,
-            "The recording holds samples that are not numbers (NaN or infinite).",
-            "Export it again, for example as a 16-bit wav.",
-        )
-    peak = max(float(samples.max(initial=0.0)), -float(samples.min(initial=0.0)))
-    if peak > LOUDEST_PEAK:
-        return Finding(
-            "over_full_scale",
-            Severity.REFUSE,
-            f"Its samples reach {peak:.3g}, and full scale is 1: they are noise when played.",
-            "Export it again, for example as a 16-bit wav.",
-        )
-    if seconds < SHORTEST_S:
-        return Finding(
-            "too_short",
-            Severity.REFUSE,
-            f"The recording has {seconds:.2f} s; a voice needs at least {SHORTEST_S:g} s.",
-            f"Record more: {_BEST}.",
-        )
-    if peak < SILENT_PEAK:
-        return Finding(
-            "silent",
-            Severity.REFUSE,
-            "The recording is silent, so there is no voice in it.",
-            "Check the microphone and its level, then record it again.",
-            ((0.0, round(seconds, 3)),),
-        )
-    return None
+        return sound_s(self.heard)
 
 
 def found(measured: Measured) -> tuple[Finding, ...]:
     """Everything that is to be said about a recording that could be measured."""
-    checks = (_length, _speech, _level, _clipping, _ends, _pauses, _speakers)
+    checks = (_channels, _length, _speech, _level, _clipping, _ends, _pauses, _speakers)
     return tuple(chain.from_iterable(check(measured) for check in checks))
+
+
+def _channels(measured: Measured) -> list[Finding]:
+    if measured.mixing_loss_db < _CANCELLED_DB:
+        return []
+    return [cancelled(Severity.WARN, "so little is left of the voice when they are mixed to one.")]
 
 
 def _length(measured: Measured) -> list[Finding]:
     seconds = measured.sound_s
-    if seconds < SHORTEST_S:
-        says = f"Something is heard for only {seconds:.2f} s; a voice needs {SHORTEST_S:g} s."
-        return [Finding("too_short", Severity.REFUSE, says, f"Record more: {_BEST}.")]
+    if fault := too_little_sound(seconds):
+        return [fault]
     if seconds < GOOD_S[0]:
         says = f"The recording has only {seconds:.1f} s of sound, which carries little of a voice."
-        return [Finding("too_short", Severity.WARN, says, f"Record more: {_BEST}.")]
+        return [Finding("too_short", Severity.WARN, says, f"Record more: {BEST}.")]
     if seconds > GOOD_S[1]:
         says = (
             f"The recording has {seconds:.0f} s of sound. With clips over {GOOD_S[1]:.0f} s some "
             "models break words off, and every sentence takes longer to begin."
         )
-        do = f"Cut it to {_BEST_LENGTH}, at a pause, and its transcript with it."
+        do = f"Cut it to {BEST_LENGTH}, at a pause, and its transcript with it."
         return [Finding("long", Severity.WARN, says, do)]
     return []
 
@@ -144,7 +111,7 @@ def _speech(measured: Measured) -> list[Finding]:
             "little_speech",
             Severity.WARN,
             f"Only {speech_s:.1f} s of it sound like somebody speaking (a whisper does not count).",
-            f"Take a part where one person speaks and nothing else is heard: {_BEST}.",
+            f"Take a part where one person speaks and nothing else is heard: {BEST}.",
         )
     ]
 
@@ -227,17 +194,17 @@ def _ends(measured: Measured) -> list[Finding]:
                 ((0.0, min(0.3, measured.end_s)),),
             )
         )
-    silent = [(0.0, first), (after, round(measured.end_s, 3))]
-    spans = tuple(span for span in silent if span[1] - span[0] > _TOLD_SILENCE_S)
-    if spans:
+    silent = {"start": (0.0, first), "end": (after, round(measured.end_s, 3))}
+    told = {at: (a, b) for at, (a, b) in silent.items() if b - a > _TOLD_SILENCE_S}
+    if told:
+        where = " and ".join(f"{b - a:.1f} s at the {at}" for at, (a, b) in told.items())
         findings.append(
             Finding(
                 "silence_at_ends",
                 Severity.NOTE,
-                f"It is silent for {first:.1f} s at the start and {measured.silence_end_s:.1f} s "
-                "at the end.",
-                f"Nothing: all but {KEPT_SILENCE_S:g} s is trimmed, unless that is switched off.",
-                spans,
+                f"It is silent for {where}; {KEPT_SILENCE_S:g} s of that stay where it is trimmed.",
+                "There is nothing to do.",
+                tuple(told.values()),
             )
         )
     return findings

@@ -22,6 +22,24 @@ _BAR_CELLS = 24
 _QUIETEST_DB = -48.0
 
 
+def check_installed() -> None:
+    """Nothing. Raises: EngineNotInstalledError: the extra `play` or PortAudio is missing."""
+    try:
+        import sounddevice  # noqa: F401, PLC0415
+    except ModuleNotFoundError as error:
+        raise EngineNotInstalledError(
+            "recording needs the package sounddevice, which is not installed. "
+            "Install it with: pip install 'menura[play]'",
+            param="record",
+        ) from error
+    except OSError as error:
+        raise EngineNotInstalledError(
+            "recording needs the library PortAudio, which is not installed. "
+            "Install it with: sudo apt install libportaudio2",
+            param="record",
+        ) from error
+
+
 class Microphone:
     """The open microphone; leaving its `with` closes it. `samples` is what was heard so far."""
 
@@ -31,20 +49,9 @@ class Microphone:
         Raises: EngineNotInstalledError: the extra `play` or the system's PortAudio is missing;
             OutputError: there is no microphone.
         """
-        try:
-            import sounddevice  # noqa: PLC0415
-        except ModuleNotFoundError as error:
-            raise EngineNotInstalledError(
-                "recording needs the package sounddevice, which is not installed. "
-                "Install it with: pip install 'menura[play]'",
-                param="record",
-            ) from error
-        except OSError as error:
-            raise EngineNotInstalledError(
-                "recording needs the library PortAudio, which is not installed. "
-                "Install it with: sudo apt install libportaudio2",
-                param="record",
-            ) from error
+        check_installed()
+        import sounddevice  # noqa: PLC0415
+
         self._blocks: list[FloatArray] = []
         try:
             self._stream = sounddevice.InputStream(channels=1, dtype="float32", callback=self._take)

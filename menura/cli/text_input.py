@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from menura.cli.terminal import check_open
-from menura.errors import InvalidValueError
+from menura.errors import InvalidValueError, shell_word
 
 STANDARD_INPUT = "-"
 _TWO_BYTE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -34,7 +34,7 @@ def read_text(words: Sequence[str] | None, file: Path | None) -> str:
     if len(words) > 1:
         raise InvalidValueError(
             f"the text is {len(words)} arguments: put it in quotes, as in "
-            f'menura say "{words[0]} {words[1]} ...".',
+            f"menura say {shell_word(f'{words[0]} {words[1]} ...')}.",
             param="text",
         )
     if any("\ud800" <= character <= "\udfff" for character in words[0]):

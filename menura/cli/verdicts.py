@@ -4,7 +4,7 @@ from itertools import groupby
 
 from menura import models
 from menura.cli.terminal import accent, dim, emit, visible
-from menura.errors import ModelFilesError
+from menura.errors import ModelFilesError, shell_word
 from menura.models import FileReport, InstalledModel, Source, VerifyReport
 
 _SHOWN_PROBLEMS = 3
@@ -52,7 +52,7 @@ def fault(report: VerifyReport) -> ModelFilesError | None:
 def _advice(report: VerifyReport, found: InstalledModel) -> str:
     """What mends it: who put the files there must replace them."""
     known = found.known
-    pull = f"menura models pull {known.name if known else report.name}"
+    pull = f"menura models pull {shell_word(known.name if known else report.name)}"
     n_faulty = sum(bool(file.problems) for file in report.files)
     is_only_missing = n_faulty == len(found.missing)
     if found.source is Source.BUILTIN and known is not None and not known.repos:

@@ -10,11 +10,13 @@ from dataclasses import replace
 
 from menura import api, catalogue, models, settings, voice_files
 from menura.catalogue import CLONE, KnownModel, known_models
+from menura.cli.reports import warn
 from menura.cli.say import SayFlags
+from menura.cli.voice_words import named
 from menura.errors import MenuraError, UnsupportedError
+from menura.voice_library import own_models
 from menura.voice_library.labels import LIBRARY_PREFIX
 from menura.voice_library.library import LibraryVoice, VoiceLibrary
-from menura.voice_library.record import SourceKind
 
 
 def with_model(flags: SayFlags) -> SayFlags:
@@ -24,12 +26,19 @@ def with_model(flags: SayFlags) -> SayFlags:
     """
     if flags.model is not None or not flags.voice:
         return flags
-    if flags.voice.casefold().endswith(voice_files.ENDING):
+    if voice_files.names_file(flags.voice):
         return flags
     library = VoiceLibrary()
     if not library.has(flags.voice) or _is_preset(flags.voice):
         return flags
-    return replace(flags, model=model_for(library.find(flags.voice)))
+    voice = library.find(flags.voice)
+    model, wanted = model_for(voice), voice.record.defaults.model
+    if wanted is not None and own_models.model_of(library, voice) is None:
+        warn(
+            f"the model that came with the voice is not taken ({wanted:.80}); to choose one: "
+            f"menura voices edit {named(voice)} --default-model MODEL"
+        )
+    return replace(flags, model=model)
 
 
 def model_for(voice: LibraryVoice) -> str | None:
@@ -37,10 +46,7 @@ def model_for(voice: LibraryVoice) -> str | None:
 
     Raises: UnsupportedError: as `with_model`.
     """
-    source = voice.record.source
-    own = voice.record.defaults.model
-    if own is None and source.kind is SourceKind.PRESET:
-        own = source.model
+    own = own_models.model_of(VoiceLibrary(), voice)
     known = catalogue.lookup(settings.load().default_model)
     if own is not None or known is None or CLONE in known.capabilities:
         return own
@@ -78,7 +84,7 @@ def _no_choice(voice: LibraryVoice, able: list[str]) -> UnsupportedError:
         what = f"none is on this machine. Bring one with: menura models pull {first}. Then choose"
     return UnsupportedError(
         f"the voice {voice.label!r} needs a model that speaks like a recording, and {what}: "
-        f"menura voices edit {voice.label!r} --default-model {first}",
+        f"menura voices edit {named(voice)} --default-model {first}",
         param="--model",
         needs=CLONE,
     )

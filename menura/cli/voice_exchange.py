@@ -7,8 +7,8 @@ import sys
 import unicodedata
 from pathlib import Path
 
-from menura.cli.asking import can_ask
 from menura.cli.quantities import size
+from menura.cli.reports import doubts_told, warn
 from menura.cli.terminal import (
     accent,
     check_open,
@@ -20,14 +20,17 @@ from menura.cli.terminal import (
 )
 from menura.cli.voice_facts import as_json, done, recording
 from menura.cli.voice_flags import ExportFlags, ImportFlags
-from menura.cli.voice_questions import asked_consent
-from menura.errors import ConsentError, InvalidValueError
+from menura.cli.voice_questions import consent_of
+from menura.cli.voice_words import shadow_note
+from menura.errors import ConsentError, InvalidValueError, RecordingError
 from menura.voice_library.importing import import_file
 from menura.voice_library.library import LibraryVoice, VoiceLibrary
+from menura.voice_library.plain_files import read_pipe
 from menura.voice_library.portable import ENDING
 from menura.voice_library.portable import export as write_portable
+from menura.voice_library.zip_entries import MAX_FILE_BYTES
 
-STDOUT = "-"
+STDOUT = STDIN = "-"
 _LONGEST_STEM = 60
 # Names that Windows keeps for devices, whatever their ending.
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
@@ -66,13 +69,19 @@ def import_voices(flags: ImportFlags) -> None:
     Raises: InvalidValueError: there is no such file, it is none, or its voice is here already;
         ConsentError: it holds recordings and nobody said what their speaker agreed to.
     """
-    library = VoiceLibrary()
+    library, source = VoiceLibrary(), _source(flags)
     try:
-        brought = _imported(library, flags, flags.consent)
-    except ConsentError:
-        if flags.consent is not None or not can_ask(flags):
+        brought = _imported(library, source, flags, flags.consent)
+    except RecordingError as error:
+        if error.param != "transcript":
             raise
-        brought = _imported(library, flags, asked_consent(flags))
+        told = f"{error.message} To keep it all the same: --anyway"
+        raise RecordingError(told, param="PATH", report=error.report) from error
+    except ConsentError:
+        brought = _imported(library, source, flags, consent_of(flags, flags.consent))
+    for voice in brought:
+        if told := shadow_note(voice):
+            warn(told)
     if flags.json:
         emit_json({"imported": [as_json(voice) for voice in brought]})
         return
@@ -87,17 +96,29 @@ def file_stem(label: str) -> str:
     return "" if _DEVICE.fullmatch(stem) else stem
 
 
+def _source(flags: ImportFlags) -> Path | bytes:
+    """The path, or what comes through the pipe. Raises: InvalidValueError: nothing could come."""
+    if str(flags.path) != STDIN:
+        return flags.path
+    if is_terminal("stdin"):
+        raise InvalidValueError(
+            "a voice is not typed in: send it through a pipe, or give its file.", param="PATH"
+        )
+    return read_pipe(sys.stdin.buffer, MAX_FILE_BYTES)
+
+
 def _imported(
-    library: VoiceLibrary, flags: ImportFlags, consent: str | None
+    library: VoiceLibrary, source: Path | bytes, flags: ImportFlags, consent: str | None
 ) -> tuple[LibraryVoice, ...]:
-    return import_file(
-        library,
-        flags.path,
-        label=flags.label,
-        model=flags.model,
-        consent=consent,
-        anyway=flags.anyway,
-    )
+    with doubts_told():
+        return import_file(
+            library,
+            source,
+            label=flags.label,
+            model=flags.model,
+            consent=consent,
+            anyway=flags.anyway,
+        )
 
 
 def _export_to_stdout(library: VoiceLibrary, voice: LibraryVoice, flags: ExportFlags) -> None:

@@ -8,6 +8,7 @@ from menura.catalogue import CLONE, known_models
 from menura.cli.terminal import dim, emit, emit_json, emit_table, visible
 from menura.cli.voice_choice import models_here
 from menura.cli.voice_flags import FitFlags
+from menura.cli.voice_words import named
 from menura.errors import MenuraError, UnsupportedError
 from menura.voice_library.fit import Fit, Need, fit
 from menura.voice_library.library import LibraryVoice, VoiceLibrary
@@ -38,7 +39,7 @@ def show(flags: FitFlags) -> None:
         emit_json({"voice": {"id": voice.id, "label": voice.label}, "fits": answers})
     else:
         emit_table(("model", "usable", "what it means"), [_row(each) for each in found])
-        for hint in _hints(flags, found):
+        for hint in _hints(flags, voice, found):
             emit(dim(visible(hint), "stdout"))
     if flags.model is not None and not _is_usable(found[0]):
         raise UnsupportedError(
@@ -121,9 +122,9 @@ def _row(found: Fit | _NotHere) -> tuple[str, str, str]:
     return found.model, "yes" if _is_usable(found) else "no", f"{says} {better}".rstrip()
 
 
-def _hints(flags: FitFlags, found: Sequence[Fit | _NotHere]) -> Iterator[str]:
+def _hints(flags: FitFlags, voice: LibraryVoice, found: Sequence[Fit | _NotHere]) -> Iterator[str]:
     """What to type next, where something would make the voice better, or more could be shown."""
     if any(isinstance(each, Fit) and Need.TRANSCRIPT in each.missing for each in found):
-        yield f'What is said in it: menura voices edit "{flags.name}" --ref-text TEXT'
+        yield f"What is said in it: menura voices edit {named(voice)} --ref-text TEXT"
     if flags.model is None and not flags.all:
         yield "Models that could be brought: --all"

@@ -42,7 +42,7 @@ class OneVoice(JsonFlags):
 
 @dataclass(frozen=True, kw_only=True)
 class EditFlags(OneVoice):
-    """After `menura voices edit`; an empty text takes away what was there."""
+    """After `menura voices edit`; an empty text takes away what was there, but for consents."""
 
     label: Annotated[
         str | None, flag("--label", metavar="NAME", help="A new name.", under=_VOICE)
@@ -132,7 +132,10 @@ class ImportFlags(JsonFlags):
 
     path: Annotated[
         Path,
-        argument("PATH", help="A .voice.zip, a folder of recordings, a .safetensors, or a .pt."),
+        argument(
+            "PATH",
+            help="A .voice.zip, a folder of recordings, a .safetensors, a .pt, or - for a pipe.",
+        ),
     ]
     label: Annotated[
         str | None, flag("--label", metavar="NAME", help="Its name here, where it is one voice.")

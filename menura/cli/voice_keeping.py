@@ -6,13 +6,19 @@ from pathlib import Path
 
 from menura import languages, models
 from menura.cli.asking import confirm_removal
+from menura.cli.reports import warn
 from menura.cli.request import options_of
 from menura.cli.terminal import emit_json, visible
 from menura.cli.voice_facts import as_json, done, filled_in
 from menura.cli.voice_flags import EditFlags, RemoveFlags
+from menura.cli.voice_questions import no_consent
+from menura.cli.voice_words import shadow_note
 from menura.errors import InvalidValueError
-from menura.voice_library.library import UNSET, VoiceLibrary
-from menura.voice_library.record import Consent, VoiceDefaults, today
+from menura.voice_library import own_models
+from menura.voice_library.agreement import given_today, needs_consent, words_in
+from menura.voice_library.known_values import check_defaults, check_language, check_options
+from menura.voice_library.library import UNSET, LibraryVoice, VoiceLibrary
+from menura.voice_library.record import VoiceDefaults
 
 _FLAGS = "--label, --language, --notes, --ref-text, --consent, --default-model, --instruct, --speed"
 
@@ -31,15 +37,24 @@ def edit(flags: EditFlags) -> None:
         raise InvalidValueError(
             f"say what to change: {_FLAGS}, or -p NAME=VALUE.", param="menura voices edit"
         )
+    takes_consent = flags.consent is not None and not words_in(flags.consent)
+    if takes_consent and needs_consent(voice.record.source):
+        raise no_consent()
+    if defaults is not None:
+        _check_defaults(library, voice, defaults)
     changed = library.edit(
         voice.id,
         label=UNSET if flags.label is None else flags.label,
         language=UNSET if flags.language is None else language_of(flags.language),
         notes=UNSET if flags.notes is None else flags.notes,
-        consent=UNSET if flags.consent is None else consent_of(flags.consent),
+        consent=UNSET if flags.consent is None else given_today(flags.consent),
         transcript=UNSET if flags.ref_text is None else flags.ref_text.strip() or None,
         defaults=UNSET if defaults is None else defaults,
     )
+    if flags.default_model is not None:
+        own_models.choose(library, changed)
+    if flags.label is not None and (told := shadow_note(changed)):
+        warn(told)
     if flags.json:
         emit_json(as_json(changed))
     else:
@@ -54,34 +69,42 @@ def remove(flags: RemoveFlags) -> None:
     """
     library = VoiceLibrary()
     voice = library.find(flags.name)
-    confirm_removal(flags, f"the voice {visible(voice.label)}", yes=flags.yes)
+    copies = [visible(found.name) for found in library.broken() if found.copy_of == voice.id]
+    too = f" and the copies of its folder: {', '.join(copies)}" if copies else ""
+    confirm_removal(flags, f"the voice {visible(voice.label)}{too}", yes=flags.yes)
     removed = library.remove(voice.id)
     if flags.json:
-        emit_json({"removed": as_json(removed)})
+        emit_json({"removed": as_json(removed), "copies": copies})
     else:
-        done(removed, "removed, with its recording and all that was made of it")
+        done(removed, f"removed, with its recording and all that was made of it{too}")
 
 
 def language_of(given: str | None) -> str | None:
-    """The language's name in small letters; None where none was given, or an empty text."""
-    return languages.name_of(given.strip()) or None if given else None
+    """The language's name in small letters; None where none was given, or an empty text.
 
-
-def consent_of(given: str) -> Consent | None:
-    """The consent, given today; None for an empty text."""
-    return Consent(given.strip(), today()) if given.strip() else None
+    Raises: InvalidValueError: it is not known.
+    """
+    word = (given or "").strip()
+    try:
+        check_language(word)
+    except InvalidValueError as error:
+        raise InvalidValueError(error.message, param="--language") from error
+    return languages.name_of(word) or None
 
 
 def model_of(given: str) -> str | None:
     """The model as a voice keeps it: its name, or a folder's whole path; None for an empty text.
 
-    Raises: ModelNotFoundError, InvalidValueError: no such model is known.
+    Raises: ModelNotFoundError, InvalidValueError: no such model is known, or its folder is another
+        user's.
     """
     if not given:
         return None
     found = models.show(given)
     if found.source is models.Source.FOLDER:
-        return str(Path(given).expanduser().resolve())
+        folder = Path(given).expanduser().resolve()
+        own_models.check_owner(folder)
+        return str(folder)
     return found.name
 
 
@@ -101,6 +124,26 @@ def _defaults(flags: EditFlags, now: VoiceDefaults) -> VoiceDefaults | None:
     if flags.default_model is None and flags.instruct is None and flags.speed is None:
         return changed if flags.option else None
     return changed
+
+
+def _check_defaults(library: VoiceLibrary, voice: LibraryVoice, given: VoiceDefaults) -> None:
+    """Nothing, for what the voice can have, and what its model knows where that is here.
+
+    Raises: InvalidValueError.
+    """
+    try:
+        check_defaults(given)
+    except InvalidValueError as error:
+        flag = f"--{error.param}" if error.param in ("speed", "language") else error.param
+        raise InvalidValueError(error.message, param=flag) from error
+    now = voice.record.defaults
+    if not given.options or (given.options, given.model) == (now.options, now.model):
+        return
+    is_new = given.model != now.model
+    model = given.model if is_new else own_models.model_of(library, voice)
+    spec = None if model is None else own_models.spec_of(model)
+    if spec is not None:
+        check_options(given.options, spec)
 
 
 def _value(word: str) -> object:

@@ -9,23 +9,27 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from menura import api
+from menura import api, settings
 from menura.audio.encoders import Encoder
 from menura.audio.findings import Severity
 from menura.cli.asking import answer_to, can_ask
 from menura.cli.findings import report_as_json, show_report
+from menura.cli.microphone import check_installed
 from menura.cli.microphone import record as hear
 from menura.cli.new_voice_flags import AddFlags, NewVoiceFlags, RecordFlags, RecordingFlags
+from menura.cli.reports import warn
 from menura.cli.terminal import dim, emit_json, note, visible
 from menura.cli.text_input import read_text
 from menura.cli.voice_choice import model_for
 from menura.cli.voice_facts import as_json, done, recording
 from menura.cli.voice_keeping import language_of, model_of
-from menura.cli.voice_questions import asked_consent, asked_text
-from menura.errors import InvalidValueError, RecordingError, UnsupportedError
+from menura.cli.voice_questions import asked_text, consent_of
+from menura.cli.voice_words import named, shadow_note, spoken_as
+from menura.errors import InvalidValueError, RecordingError, UnsupportedError, shell_word
 from menura.speech import FloatArray
+from menura.voice_library import own_models
 from menura.voice_library.from_models import of_preset
-from menura.voice_library.labels import checked_label
+from menura.voice_library.labels import checked_label, folded
 from menura.voice_library.library import LibraryVoice, VoiceLibrary
 from menura.voice_library.making import Prepared, new_voice, prepare, refuse
 from menura.voice_library.new_voice import NewVoice
@@ -70,8 +74,9 @@ def record(flags: RecordFlags) -> None:
             "nobody is here to press Enter: say how long to record with --seconds N.",
             param="--seconds",
         )
+    check_installed()
     # Asked before, since a recording is not kept while one looks for words.
-    flags = replace(flags, consent=flags.consent or asked_consent(flags))
+    flags = replace(flags, consent=consent_of(flags, flags.consent))
     text = flags.ref_text or sample_text(language_of(flags.language))
     note(f"Read aloud:  {visible(text)}")
     if flags.seconds is None:
@@ -82,9 +87,10 @@ def record(flags: RecordFlags) -> None:
 
 def check_label(library: VoiceLibrary, label: str) -> None:
     """Nothing, where a new voice may be called so. Raises: InvalidValueError."""
-    if library.has(checked_label(label)):
+    for voice in library.by_label().get(folded(checked_label(label)), ()):
         raise InvalidValueError(
-            f"there is a voice {label!r} already: give another name, or remove that one first.",
+            f"there is a voice {voice.label!r} already: give another name, or remove that one "
+            "first.",
             param="NAME",
         )
 
@@ -100,6 +106,10 @@ def keep(library: VoiceLibrary, made: NewVoice, flags: NewVoiceFlags, **more: ob
     if isinstance(flags, RecordingFlags) and flags.default_model is not None:
         made = replace(made, defaults=replace(made.defaults, model=model_of(flags.default_model)))
     voice = library.add(made)
+    if made.defaults.model is not None:
+        own_models.choose(library, voice)
+    if told := shadow_note(voice):
+        warn(told)
     if flags.json:
         emit_json(as_json(voice) | more)
         return
@@ -112,8 +122,8 @@ def _what_next(voice: LibraryVoice) -> str:
     try:
         model_for(voice)
     except UnsupportedError:
-        return f'Which models can use it: menura voices fit "{voice.label}" --all'
-    return f'Speak with it: menura say "Hello there." -v "{voice.label}"'
+        return f"Which models can use it: menura voices fit {named(voice)} --all"
+    return f"Speak with it: menura say 'Hello there.' -v {spoken_as(voice)}"
 
 
 def _keep_recording(
@@ -131,14 +141,18 @@ def _keep_recording(
         if said != prepared.transcript:
             prepared = _prepared(clip, flags, said)
     _tell(prepared, flags)
-    consent = flags.consent or asked_consent(flags)
+    consent = consent_of(flags, flags.consent)
     made = new_voice(prepared, flags.label, consent=consent, anyway=flags.anyway)
     keep(library, made, flags, report=report_as_json(prepared.report))
 
 
 def _of_preset(flags: AddFlags, preset: str) -> NewVoice:
     tts = api.load(flags.model)
-    return of_preset(tts, preset, flags.label, language=language_of(flags.language))
+    made = of_preset(tts, preset, flags.label, language=language_of(flags.language))
+    model = model_of(flags.model or settings.load().default_model)
+    if own_models.named(model) is not None:
+        return made
+    return replace(made, defaults=replace(made.defaults, model=model))  # a folder is found again
 
 
 def _tell(prepared: Prepared, flags: RecordingFlags) -> None:
@@ -175,11 +189,11 @@ def _check(flags: AddFlags) -> None:
             "--default-model.",
             param="--model",
         )
+    name = shell_word(visible(flags.label))
     if (flags.file is None) == (flags.preset is None):
         raise InvalidValueError(
-            f"give one of the two: a recording (menura voices add {flags.label!r} FILE), or a "
-            "model's own voice with --preset VOICE. From the microphone: menura voices record "
-            f"{flags.label!r}",
+            f"give one of the two: a recording (menura voices add {name} FILE), or a model's own "
+            f"voice with --preset VOICE. From the microphone: menura voices record {name}",
             param="FILE",
         )
     sources = (flags.ref_text is not None, flags.ref_text_file is not None, flags.transcribe)

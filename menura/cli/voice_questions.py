@@ -3,6 +3,7 @@
 from menura.cli.asking import answer_to, can_ask
 from menura.cli.commands import JsonFlags
 from menura.errors import ConsentError
+from menura.voice_library.agreement import words_in
 
 _TEXT_HINT = "Word for word, some models come much closer with it. Enter leaves it open."
 _HEARD_HINT = "This was heard. Enter keeps it, or write it as it is said."
@@ -19,19 +20,24 @@ def asked_text(flags: JsonFlags, heard: str | None = None) -> str | None:
     return answer_to("What is said in the recording?", hint, heard or "") or None
 
 
-def asked_consent(flags: JsonFlags) -> str:
-    """Who speaks and what they agreed to.
+def consent_of(flags: JsonFlags, given: str | None) -> str:
+    """Who speaks and what they agreed to, as it was given, else as it is answered now.
 
     Raises: ConsentError: there is nobody to ask, or no answer.
     """
-    answer = ""
-    if can_ask(flags):
-        answer = answer_to("Who speaks in it, and what did they agree to?", _CONSENT_HINT)
-    if not answer:
-        raise ConsentError(
-            "a voice of a recording is kept only with its speaker's consent: say who speaks and "
-            "what they agreed to with --consent TEXT (for your own voice: --consent 'My own "
-            "voice.').",
-            param="--consent",
-        )
-    return answer
+    words = words_in(given)
+    if not words and can_ask(flags):
+        words = words_in(answer_to("Who speaks in it, and what did they agree to?", _CONSENT_HINT))
+    if not words:
+        raise no_consent()
+    return words
+
+
+def no_consent() -> ConsentError:
+    """The error for a voice of a person that nobody said anything about."""
+    return ConsentError(
+        "a voice of a recording is kept only with its speaker's consent: say who speaks and "
+        "what they agreed to with --consent TEXT (for your own voice: --consent 'My own "
+        "voice.').",
+        param="--consent",
+    )

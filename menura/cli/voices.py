@@ -57,7 +57,7 @@ Examples:
 _EXPORT_EPILOG = """\
 Examples:
   menura voices export Anna                    writes Anna.voice.zip
-  menura voices export Anna --no-prompts -o - | ssh other menura voices import /dev/stdin
+  menura voices export Anna --no-prompts -o - | ssh other menura voices import -
 """
 _IMPORT_EPILOG = """\
 Examples:

@@ -4,10 +4,13 @@ Each voice has one id to speak with: its name for the default model, `MODEL:NAME
 """
 
 import asyncio
+import time
+from functools import lru_cache
 
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from menura import transcription
 from menura.errors import MenuraError
 from menura.languages import LANGUAGES
 from menura.server.models.model_facts import ModelFacts
@@ -18,6 +21,7 @@ from menura.server.voices.shapes import Models, VoiceResource, shown
 
 _OWNER = "menura"
 _CODES = {name: code for code, name in LANGUAGES.items()}
+_LOOK_AGAIN_S = 60.0  # weights may come while the server runs
 
 
 class OptionEntry(BaseModel):
@@ -67,6 +71,7 @@ class ModelList(BaseModel):
     object: str = "list"
     data: tuple[ModelEntry, ...]
     models: tuple[ModelEntry, ...]
+    max_characters: int = Field(description="The longest text that one request may have.")
 
 
 class VoiceEntry(BaseModel):
@@ -98,6 +103,10 @@ class VoiceList(BaseModel):
     data: tuple[VoiceEntry, ...]
     voices: tuple[VoiceEntry, ...]
     library: tuple[VoiceResource, ...]
+    can_transcribe: bool = Field(
+        default=False,
+        description="Whether this server writes down what a recording says; false without a key.",
+    )
     has_more: bool = False
 
 
@@ -122,7 +131,7 @@ async def list_voices(request: Request) -> VoiceList:
 async def models_of(parts: ServerParts) -> ModelList:
     """The models that are served, the default one first."""
     entries = tuple(_model_entry(name, facts, parts) for name, facts in await served(parts))
-    return ModelList(data=entries, models=entries)
+    return ModelList(data=entries, models=entries, max_characters=parts.limits.max_characters)
 
 
 async def voices_of(parts: ServerParts, *, for_everybody: bool = False) -> VoiceList:
@@ -140,7 +149,25 @@ async def voices_of(parts: ServerParts, *, for_everybody: bool = False) -> Voice
         if facts is not None
         for voice in parts.names.voices(facts)
     )
-    return VoiceList(data=entries, voices=entries, library=tuple(kept.values()))
+    can_transcribe = not for_everybody and await asyncio.to_thread(
+        _can_transcribe, int(time.monotonic() / _LOOK_AGAIN_S)
+    )
+    return VoiceList(
+        data=entries,
+        voices=entries,
+        library=tuple(kept.values()),
+        can_transcribe=can_transcribe,
+    )
+
+
+@lru_cache(maxsize=1)
+def _can_transcribe(_look: int) -> bool:
+    """Whether what transcribes is on this machine; it is looked for anew with each new number."""
+    try:
+        transcription.weights()
+    except MenuraError:
+        return False
+    return True
 
 
 def _kept(parts: ServerParts, models: Models) -> dict[str, VoiceResource]:

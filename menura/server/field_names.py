@@ -22,10 +22,13 @@ OF_TEXT_TO_SPEECH: FieldNames = {
     "speed": "voice_settings.speed",
 }
 _OURS = frozenset(field.name for field in dataclasses.fields(SpeechRequest)) | {"model"}
+# What an engine finds about a recording; whoever asks for speech names a voice.
+_OF_THE_VOICE = ("clip", "transcript")
 
 
 def field_of(param: str, names: FieldNames) -> str:
     """What a client calls a parameter of a request, or of the model that speaks it."""
+    param = "voice" if param in _OF_THE_VOICE else param
     return names.get(param, param if param in _OURS else f"options.{param}")
 
 

@@ -51,7 +51,8 @@ class BodyRule:
     """The largest body in bytes (0: none is taken) and its content types.
 
     `bytes_per_character` comes on top for every character that a text may have by the settings, and
-    the largest upload where `is_upload`. A streamed body comes to the handler in pieces.
+    the largest upload where `is_upload`. A streamed body comes to the handler in pieces. Where it
+    `is_optional`, a request without a body needs no content type.
     """
 
     max_bytes: int = 0
@@ -59,6 +60,7 @@ class BodyRule:
     bytes_per_character: int = 0
     is_upload: bool = False
     is_streamed: bool = False
+    is_optional: bool = False
 
     def largest(self, max_characters: int, max_upload_bytes: int = 0) -> int:
         """The largest body in bytes where a text and an upload may be so large."""
@@ -70,6 +72,7 @@ JSON = "application/json"
 FORM = "multipart/form-data"
 NO_BODY = BodyRule()
 SMALL_JSON = BodyRule(16 * 1024, (JSON,))
+OPTIONAL_JSON = BodyRule(16 * 1024, (JSON,), is_optional=True)
 # A character is at most twelve bytes of JSON: two escapes such as \\ud83d.
 TEXT_JSON = BodyRule(64 * 1024, (JSON,), bytes_per_character=12)
 UPLOAD = BodyRule(128 * 1024, (FORM,), is_upload=True, is_streamed=True)

@@ -5,11 +5,10 @@ A folder that is not sound is no voice; it is left where it is, with the reason 
 
 import errno
 import os
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from menura.errors import InvalidValueError
+from menura.errors import InvalidValueError, shell_word
 from menura.voice_library import plain_files
 from menura.voice_library.record import (
     CLIPS_FOLDER,
@@ -48,10 +47,14 @@ class LibraryVoice:
 
 @dataclass(frozen=True)
 class BrokenVoice:
-    """What lies in the library and is no voice: its name there, and why, with what to do."""
+    """What lies in the library and is no voice: its name there, and why, with what to do.
+
+    `copy_of`: the id of the voice that it is a copy of, or empty.
+    """
 
     name: str
     reason: str
+    copy_of: str = ""
 
 
 def stamp_of(path: str) -> Stamp | None:
@@ -106,7 +109,7 @@ def _record(folder: Path) -> VoiceRecord:
 def _stray_file(path: Path) -> BrokenVoice | None:
     if path.suffix.casefold() not in _COULD_BE_IMPORTED:
         return None
-    return BrokenVoice(path.name, f"a file alone is no voice: {_import_it(path)}.")
+    return BrokenVoice(path.name, f"a file alone is no voice: {_import_it(path)}, then delete it.")
 
 
 def _incomplete(path: Path, error: FileNotFoundError) -> BrokenVoice | None:
@@ -115,7 +118,7 @@ def _incomplete(path: Path, error: FileNotFoundError) -> BrokenVoice | None:
         return None
     missing = Path(str(error.filename or RECORD_FILE)).name
     if missing == RECORD_FILE:
-        return BrokenVoice(path.name, f"it has no {RECORD_FILE}: {_import_it(path)}.")
+        return BrokenVoice(path.name, f"it has no {RECORD_FILE}: {_of_the_folder(path)}.")
     return BrokenVoice(
         path.name,
         f"{missing} is missing, which {RECORD_FILE} names: copy the voice's folder here again, or "
@@ -123,8 +126,16 @@ def _incomplete(path: Path, error: FileNotFoundError) -> BrokenVoice | None:
     )
 
 
+def _of_the_folder(path: Path) -> str:
+    """What to do with a folder that is no voice: an import copies what is in it."""
+    could_be = any(found.suffix.casefold() in _COULD_BE_IMPORTED for found in path.iterdir())
+    if not could_be:
+        return "nothing in it could become a voice; move the folder elsewhere, or delete it"
+    return f"{_import_it(path)}, then delete the folder"
+
+
 def _import_it(path: Path) -> str:
-    return f"make a voice of it with `menura voices import {shlex.quote(str(path))}`"
+    return f"make a voice of it with `menura voices import {shell_word(str(path))}`"
 
 
 def one_for_each_id(
@@ -140,10 +151,10 @@ def one_for_each_id(
         owner = owners.setdefault(voice.id, voice)
         if owner is not voice:
             reason = (
-                f"it has the same id as the folder {owner.folder.name!r}: remove one of them, or "
-                f"keep both and {_import_it(voice.folder)}."
+                f"it has the same id as the folder {owner.folder.name!r}: delete one of the "
+                f"folders, or keep both and {_import_it(voice.folder)}, then delete that one."
             )
-            copies.append(BrokenVoice(voice.folder.name, reason))
+            copies.append(BrokenVoice(voice.folder.name, reason, voice.id))
     return list(owners.values()), copies
 
 

@@ -115,4 +115,5 @@ def _seed_of(take: Speech) -> int | None:
 
 
 def _name_of(language: str | None) -> str | None:
-    return languages.name_of(language) if language else None
+    """The language as records keep it; None for one that the model alone knows, as a dialect."""
+    return languages.name_of(language) if language and languages.is_known(language) else None

@@ -7,16 +7,20 @@
     a file of `Voice.save`               ->  a voice for the weights that made it
     prompts that a model's tools saved   ->  the same; the model must be named
 
-All that is imported at once is checked before the first voice is written.
+All that is imported at once is checked before the first voice is written. What a stranger wrote for
+this machine to do is left out, with a warning: a model that is a place, a language that is none.
 """
 
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from menura import voice_files
+from menura import languages, voice_files
+from menura.audio.clip_checks import VoiceWarning
 from menura.audio.containers import READABLE, sniff
-from menura.errors import ConsentError, InvalidValueError, MenuraError
-from menura.voice_library import making, plain_files, portable
+from menura.errors import ConsentError, InvalidValueError, MenuraError, RecordingError
+from menura.voice_library import making, own_models, plain_files, portable
+from menura.voice_library.agreement import with_consent
 from menura.voice_library.folders import BrokenVoice, LibraryVoice, read_entry
 from menura.voice_library.labels import LONGEST_LABEL, folded
 from menura.voice_library.library import VoiceLibrary
@@ -36,7 +40,7 @@ from menura.voice_library.saved_prompts import (
     from_upstream,
     label_from,
 )
-from menura.voice_library.zip_entries import is_zip
+from menura.voice_library.zip_entries import MAX_FILE_BYTES, is_zip
 
 _HEAD_BYTES = 4_096
 _TRIES = 5
@@ -67,12 +71,12 @@ def import_file(
     """The voices that came of a path, or of the bytes of a portable file or of a saved voice.
 
     `label` is for a single voice; without one, a label that is taken gets a number. `consent` is
-    what the speakers agreed to, for voices that bring no words about it; recordings need it, unless
-    `consent_needed` is off. `anyway` takes transcripts that are likely to be wrong. `model` names
-    the model whose tools saved the prompts.
+    what the speakers agreed to, for voices that bring no words about it; they need it, unless
+    `consent_needed` is off or a model made them up. `anyway` takes transcripts that are likely to
+    be wrong. `model` names the model whose tools saved the prompts.
 
     Raises: InvalidValueError: it is nothing of the kind, not sound, or here already; as
-        `making.prepare`, `saved_prompts.from_upstream` and `VoiceLibrary.add` do.
+        `making.prepare`, `saved_prompts.from_upstream` and `VoiceLibrary.add` do; ConsentError.
     """
     if isinstance(source, Path) and "\0" in str(source):
         raise InvalidValueError("a file's name holds no NUL character.", param="file")
@@ -89,11 +93,20 @@ def import_file(
         ) from error
 
 
-def add_portable(library: VoiceLibrary, found: Portable, label: str | None = None) -> LibraryVoice:
+def add_portable(
+    library: VoiceLibrary,
+    found: Portable,
+    label: str | None = None,
+    *,
+    consent: str | None = None,
+    consent_needed: bool = True,
+) -> LibraryVoice:
     """The voice of a portable file, in the library: with its own id, unless another one has it.
 
-    Raises: InvalidValueError: this voice is here already; as `VoiceLibrary.add` does.
+    Raises: InvalidValueError: this voice is here already; ConsentError: it brings no words of its
+        speaker, and none are given; as `VoiceLibrary.add` does.
     """
+    new = with_consent(_of_here(found.new), consent, needed=consent_needed)
     for _ in range(2):  # another program may be importing the same file
         owner = next((voice for voice in library.voices() if voice.id == found.record.id), None)
         if owner is not None and _sounds_of(owner) == _sounds_of(found):
@@ -103,31 +116,33 @@ def add_portable(library: VoiceLibrary, found: Portable, label: str | None = Non
                 param="file",
             )
         try:
-            return _added(library, found.new, label, None if owner else found.record.id)
+            return _added(library, new, label, None if owner else found.record.id)
         except InvalidValueError as error:
             if error.param != "id":
                 raise
-    return _added(library, found.new, label)  # a folder that is no voice has the id
+    return _added(library, new, label)  # a folder that is no voice has the id
 
 
 def _from_bytes(library: VoiceLibrary, data: bytes, wishes: _Wishes) -> LibraryVoice:
     if is_zip(data):
-        return add_portable(library, read_portable(data), wishes.label)
+        return _add_portable(library, read_portable(data), wishes)
     if sniff(data[:_HEAD_BYTES]) is not None:
         raise InvalidValueError(
             "this is a recording, not a saved voice: add it as a new voice.", param="file"
         )
-    return _added(library, from_saved(data, "the file", wishes.consent), wishes.label)
+    return _added(library, _agreed(from_saved(data, "the file"), wishes), wishes.label)
 
 
 def _from_folder(library: VoiceLibrary, path: Path, wishes: _Wishes) -> tuple[LibraryVoice, ...]:
     if (path / RECORD_FILE).exists():
-        return (add_portable(library, _of_folder(path), wishes.label),)
+        return (_add_portable(library, _of_folder(path), wishes),)
     return _all_added(library, _of_recordings(recordings_in(path), wishes), wishes.label)
 
 
 def _from_file(library: VoiceLibrary, path: Path, wishes: _Wishes) -> tuple[LibraryVoice, ...]:
     with path.open("rb") as file:
+        if not file.seekable():  # a pipe: it has no name, and can be read once
+            return (_from_bytes(library, plain_files.read_pipe(file, MAX_FILE_BYTES), wishes),)
         head = file.read(_HEAD_BYTES)
     ending = path.suffix.casefold()
     if ending in PICKLE_ENDINGS:
@@ -138,12 +153,12 @@ def _from_file(library: VoiceLibrary, path: Path, wishes: _Wishes) -> tuple[Libr
                 param="model",
             )
         made = from_upstream(path, wishes.model, wishes.consent)
-        return _all_added(library, made, wishes.label)
+        return _all_added(library, tuple(_agreed(new, wishes) for new in made), wishes.label)
     if is_zip(head):
-        return (add_portable(library, read_portable(path), wishes.label),)
+        return (_add_portable(library, read_portable(path), wishes),)
     if ending == voice_files.ENDING:
         data = plain_files.read_plain(path.resolve(), voice_files.MAX_BYTES)
-        return (_added(library, from_saved(data, path.name, wishes.consent), wishes.label),)
+        return (_added(library, _agreed(from_saved(data, path.name), wishes), wishes.label),)
     if ending in ENDINGS or sniff(head) is not None:
         recording = replace(recording_at(path), path=path.resolve())
         return _all_added(library, _of_recordings((recording,), wishes), wishes.label)
@@ -153,6 +168,44 @@ def _from_file(library: VoiceLibrary, path: Path, wishes: _Wishes) -> tuple[Libr
         "tools saved (.pt, with the model).",
         param="file",
     )
+
+
+def _add_portable(library: VoiceLibrary, found: Portable, wishes: _Wishes) -> LibraryVoice:
+    return add_portable(
+        library,
+        found,
+        wishes.label,
+        consent=wishes.consent,
+        consent_needed=wishes.consent_needed,
+    )
+
+
+def _agreed(new: NewVoice, wishes: _Wishes) -> NewVoice:
+    """The voice with what its speaker agreed to. Raises: ConsentError."""
+    return with_consent(new, wishes.consent, needed=wishes.consent_needed)
+
+
+def _of_here(new: NewVoice) -> NewVoice:
+    """The voice without what means nothing on this machine, or should not decide anything here."""
+    defaults, language = new.defaults, new.language
+    model = own_models.named(defaults.model)
+    if defaults.model is not None and model is None:
+        _left_out(
+            new,
+            f"its model {defaults.model!r:.80}, for it is none of this machine by its name: choose "
+            "one with menura voices edit NAME --default-model MODEL",
+        )
+    if defaults.language and not languages.is_known(defaults.language):
+        _left_out(new, f"the language {defaults.language!r} that it fills in, for it is not known")
+        defaults = replace(defaults, language=None)
+    if language and not languages.is_known(language):
+        _left_out(new, f"its language {language!r}, for it is not known")
+        language = None
+    return replace(new, language=language, defaults=replace(defaults, model=model))
+
+
+def _left_out(new: NewVoice, what: str) -> None:
+    warnings.warn(f"the voice {new.label!r} came without {what}.", VoiceWarning, stacklevel=2)
 
 
 def _of_folder(path: Path) -> Portable:
@@ -179,10 +232,12 @@ def _of_recordings(found: tuple[FoundRecording, ...], wishes: _Wishes) -> tuple[
         raise faults[0][1]
     if faults:
         told = " ".join(f"{of.path.name}: {error.message}" for of, error in faults[:_MOST_FAULTS])
-        raise InvalidValueError(
+        are_texts = all(error.param == "transcript" for _, error in faults)
+        kind = RecordingError if are_texts else InvalidValueError  # which `anyway` overrules
+        raise kind(
             f"{len(faults)} of {len(found)} recordings cannot become voices, so none was "
             f"imported. {told}",
-            param="file",
+            param="transcript" if are_texts else "file",
         )
     return tuple(made)
 

@@ -43,7 +43,7 @@ def checked_label(given: object) -> str:
         raise _bad(f"a voice's label must be a text, not {type(given).__name__}")
     plain = REMOVED.sub("", TERMINAL.sub("", given[: 100 * LONGEST_LABEL]))
     label = unicodedata.normalize("NFC", " ".join(plain.split()))
-    if not any(_is_seen(character) for character in label):
+    if not is_visible(label):
         raise _bad(f"the label {given[:LONGEST_LABEL]!r} has nothing that can be seen: name the "
                    "voice")  # fmt: skip
     if len(label) > LONGEST_LABEL:
@@ -57,6 +57,11 @@ def checked_label(given: object) -> str:
             f"{LIBRARY_PREFIX!r}, so it could not be found: give another one"
         )
     return label
+
+
+def is_visible(text: str) -> bool:
+    """Whether a text holds anything that can be seen."""
+    return any(map(_is_seen, text))
 
 
 def _is_seen(character: str) -> bool:

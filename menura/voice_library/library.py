@@ -22,13 +22,10 @@ from menura.errors import (
 from menura.runtime.whole_file import whole_file
 from menura.speech import Reference, Voice
 from menura.voice_library import plain_files, prompts
+from menura.voice_library.agreement import check_change
 from menura.voice_library.folders import BrokenVoice, LibraryVoice
-from menura.voice_library.labels import (
-    LIBRARY_PREFIX,
-    checked_label,
-    folded,
-    new_id,
-)
+from menura.voice_library.known_values import check_defaults, check_language
+from menura.voice_library.labels import LIBRARY_PREFIX, checked_label, folded, new_id
 from menura.voice_library.listing import Listing
 from menura.voice_library.locking import new_folder, take_away, writing
 from menura.voice_library.new_voice import NewClip, NewPrompt, NewVoice, files_of, record_of
@@ -48,6 +45,7 @@ __all__ = ["UNSET", "BrokenVoice", "LibraryVoice", "NewClip", "NewPrompt", "NewV
 
 MAX_CLIP_BYTES = 64 * 2**20
 _SHOWN = 60  # characters of a given word in an error
+_LISTED = 20  # labels in an error
 
 
 class Unset(Enum):
@@ -121,13 +119,13 @@ class VoiceLibrary:
             DiskFullError, OutputError, WaitError: it cannot be written now.
         """
         record = record_of(new, id or new_id())
-        with self._writing():
+        with self.writing():
             if (self.folder / record.id).exists() or self.has(record.id):
                 raise InvalidValueError(f"the voice {record.id} is here already.", param="id")
             self._check_label_is_free(record.label)
             with new_folder(self.folder, record.id) as making:
                 for name, data in files_of(new, record):
-                    (making / name).parent.mkdir(exist_ok=True)
+                    (making / name).parent.mkdir(plain_files.OWN_FOLDER, exist_ok=True)
                     plain_files.write_lasting(making / name, data)
         return LibraryVoice(record, self.folder / record.id)
 
@@ -144,14 +142,21 @@ class VoiceLibrary:
     ) -> LibraryVoice:
         """The voice with the changes. `transcript` is the first clip's.
 
-        Raises: VoiceNotFoundError; InvalidValueError: a change is not allowed; DiskFullError,
-            OutputError, WaitError: it cannot be written now.
+        Raises: VoiceNotFoundError; InvalidValueError: a change is not allowed; ConsentError: it
+            would take the consent from a recording; DiskFullError, OutputError, WaitError: it
+            cannot be written now.
         """
         given = {"label": label, "language": language, "notes": notes, "consent": consent,
                  "defaults": defaults}  # fmt: skip
         changes = {key: value for key, value in given.items() if value is not UNSET}
-        with self._writing():
+        if not isinstance(defaults, Unset):
+            check_defaults(defaults)
+        with self.writing():
             voice = self.find(name)
+            if not isinstance(language, Unset) and language != voice.record.language:
+                check_language(language)
+            if not isinstance(consent, Unset):
+                check_change(voice.record, consent)
             record = replace(voice.record, **changes)  # type: ignore[arg-type]
             if label is not UNSET:
                 record = replace(record, label=checked_label(label))
@@ -163,20 +168,22 @@ class VoiceLibrary:
             return self._written(voice, record)
 
     def remove(self, name: str) -> LibraryVoice:
-        """The voice that was there: its clips, prompts and previews are gone with it.
+        """The voice that was there: its clips, prompts and previews are gone, and copies of them.
 
         Raises: VoiceNotFoundError; InvalidValueError: several have the label; OutputError.
         """
-        with self._writing():
+        with self.writing():
             voice = self.find(name)
-            take_away(voice.folder)
+            while (found := self._listing.now().by_id.get(voice.id)) is not None:
+                take_away(found.folder)
+                self._listing.forget()  # a copy of the folder is the voice now, and goes too
         return voice
 
     def set_preview(self, name: str, flac: bytes) -> LibraryVoice:
         """The voice with this preview, the bytes of a FLAC file. Raises: as `edit`."""
-        with self._writing():
+        with self.writing():
             voice = self.find(name)
-            with whole_file(voice.folder / PREVIEW_FILE) as file:
+            with whole_file(voice.folder / PREVIEW_FILE, plain_files.OWN_FILE) as file:
                 file.write(flac)
             return self._written(voice, replace(voice.record, preview=PREVIEW_FILE))
 
@@ -218,7 +225,7 @@ class VoiceLibrary:
         return Reference(decoded.samples, decoded.sample_rate_hz, transcript)
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def writing(self) -> Iterator[None]:
         """Runs the block as the only writer; what it finds is what the disk holds now."""
         with writing(self.folder):
             self._listing.forget()  # the disk's clock may be too coarse for two quick changes
@@ -249,8 +256,9 @@ class VoiceLibrary:
     def _written(self, voice: LibraryVoice, record: VoiceRecord) -> LibraryVoice:
         """The voice with a new record, which is on the disk."""
         record = checked(replace(record, edited_on=max(now(), record.made_on)))
-        with whole_file(voice.folder / RECORD_FILE) as file:
+        with whole_file(voice.folder / RECORD_FILE, plain_files.OWN_FILE) as file:
             file.write(record.to_json().encode())
+        plain_files.tighten(voice.folder)
         plain_files.settle(voice.folder)
         return LibraryVoice(record, voice.folder)
 
@@ -265,11 +273,12 @@ class VoiceLibrary:
 
     def _not_found(self, name: str, listed: tuple[LibraryVoice, ...]) -> VoiceNotFoundError:
         labels = [voice.label for voice in listed]
-        has = f"it has: {', '.join(labels[:20])}" if labels else "it is empty"
-        has += ", ..." if len(labels) > 20 else ""
+        has = f"it has: {', '.join(labels[:_LISTED])}" if labels else "it is empty"
+        has += f" and {len(labels) - _LISTED} more" if len(labels) > _LISTED else ""
         return VoiceNotFoundError(
             f"there is no voice {name[:_SHOWN]!r} in the voice library; {has}."
-            + did_you_mean(_without_prefix(name)[:_SHOWN], labels),
+            + did_you_mean(_without_prefix(name)[:_SHOWN], labels)
+            + " `menura voices list` shows them.",
             param="voice",
         )
 

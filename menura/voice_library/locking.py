@@ -16,7 +16,13 @@ from pathlib import Path
 
 from menura.errors import DiskFullError, OutputError, WaitError
 from menura.store.placing import NO_ROOM
-from menura.voice_library.plain_files import settle
+from menura.voice_library.plain_files import (
+    OWN_FILE,
+    OWN_FOLDER,
+    close_to_others,
+    own_folder,
+    settle,
+)
 
 LOCK_FILE = ".lock"
 LOCK_WAIT_S = 30.0
@@ -34,9 +40,10 @@ def writing(library: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout  # noqa: PLC0415
 
     with disk_words(library):
-        library.mkdir(parents=True, exist_ok=True)
+        own_folder(library)
         try:
-            with FileLock(library / LOCK_FILE, timeout=LOCK_WAIT_S):
+            with FileLock(library / LOCK_FILE, timeout=LOCK_WAIT_S, mode=OWN_FILE):
+                close_to_others(library / LOCK_FILE)
                 _sweep(library)
                 yield
                 settle(library)
@@ -57,7 +64,7 @@ def writing(library: Path) -> Iterator[None]:
 def new_folder(library: Path, name: str) -> Iterator[Path]:
     """A folder to fill; at the end of the block it takes the name. Nothing is left of a failure."""
     making = library / f"{_MAKING}{os.urandom(8).hex()}"
-    making.mkdir()
+    making.mkdir(OWN_FOLDER)
     try:
         yield making
         for folder in (making, *(path for path in making.iterdir() if path.is_dir())):

@@ -18,10 +18,12 @@ from menura.audio.levels import BLOCK_S, block_levels, heard_blocks
 from menura.audio.pcm import FloatArray
 from menura.audio.recording import RecordingReport, examine
 from menura.audio.trimming import Trim, trimmed
-from menura.errors import ConsentError, RecordingError
+from menura.errors import RecordingError
 from menura.voice_library import transcripts
+from menura.voice_library.agreement import with_consent
+from menura.voice_library.known_values import check_language
 from menura.voice_library.new_voice import NewClip, NewVoice
-from menura.voice_library.record import Consent, SourceKind, VoiceSource, today
+from menura.voice_library.record import SourceKind, VoiceSource
 from menura.voice_library.shortening import ALIKE, Cut, likeness, shortened
 
 CAPS = AudioCaps(max_seconds=LONGEST_S)
@@ -64,12 +66,13 @@ def prepare(
     With `transcribe` it is transcribed where there is no transcript, and else compared; over 20 s
     it is then cut at a pause, with the transcript in step. `trim=False` keeps all of it.
 
-    Raises: UnreadableAudioError, AudioTooLargeError; InvalidValueError: the transcript is no text;
-        as `transcription.transcribe`.
+    Raises: UnreadableAudioError, AudioTooLargeError; InvalidValueError: the transcript is no text,
+        or the language is not known; as `transcription.transcribe`.
     """
     said = transcripts.plain(transcript)
+    check_language(language)
     recording = decode(clip, CAPS)
-    report = examine(recording.samples, recording.sample_rate_hz)
+    report = examine(recording.samples, recording.sample_rate_hz, recording.channel_peak)
     heard = _Heard(said, language)
     if transcribe and not report.refused:
         heard = _heard(recording, said, language, cut=trim)
@@ -110,21 +113,14 @@ def new_voice(
     Raises: RecordingError: as `refuse`; ConsentError: there is none, and it is needed.
     """
     refuse(prepared, anyway=anyway)
-    given = (consent or "").strip()
-    if consent_needed and not given:
-        raise ConsentError(
-            "a recording of a person needs consent: write down what its speaker agreed to, such "
-            "as 'I record my own voice' or 'Anna agreed by mail on 1 May'.",
-            param="consent",
-        )
-    return NewVoice(
+    made = NewVoice(
         label=label,
         clips=(clip_of(prepared),),
         source=VoiceSource(SourceKind.RECORDING),
-        consent=Consent(given, today()) if given else None,
         language=languages.name_of(language) if language else prepared.language,
         notes=notes,
     )
+    return with_consent(made, consent, needed=consent_needed)
 
 
 def prepared_take(samples: FloatArray, rate_hz: int, said: str) -> Prepared:
@@ -223,5 +219,5 @@ def _flac(samples: FloatArray, rate_hz: int) -> bytes:
 
 
 def _name_of(language: str | None) -> str | None:
-    """The language's name, as records keep it."""
-    return languages.name_of(language) if language else None
+    """The language's name, as records keep it; None for one that a recogniser alone knows."""
+    return languages.name_of(language) if language and languages.is_known(language) else None

@@ -8,6 +8,7 @@ from menura.errors import InvalidValueError
 from menura.speech import Voice
 from menura.voice_files import to_bytes
 from menura.voice_library import prompts
+from menura.voice_library.known_values import check_defaults, check_language
 from menura.voice_library.labels import checked_label
 from menura.voice_library.record import (
     CLIPS_FOLDER,
@@ -77,6 +78,8 @@ def record_of(new: NewVoice, id: str) -> VoiceRecord:  # noqa: A002 - its name
         )
         for number, clip in enumerate(new.clips, start=1)
     ]
+    check_language(new.language)
+    check_defaults(new.defaults)
     consent = new.consent
     if consent is not None:
         consent = replace(consent, recording=CONSENT_FILE if new.consent_recording else None)

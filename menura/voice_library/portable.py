@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from menura import voice_files
-from menura.audio.decode import AudioCaps, decode
+from menura.audio.decode import AudioCaps, DecodedAudio, decode
+from menura.audio.recording_refusals import refusal
 from menura.errors import (
     AudioTooLargeError,
     DiskFullError,
     InvalidValueError,
     OutputError,
+    RecordingError,
     UnreadableAudioError,
     VoiceNotFoundError,
 )
@@ -85,7 +87,7 @@ def export(
     data = _zipped(_contents(library, voice, with_prompts=with_prompts))
     try:
         read_portable(data)
-    except InvalidValueError as error:
+    except (InvalidValueError, RecordingError) as error:
         raise InvalidValueError(
             f"the voice {voice.label!r} cannot be exported, for it could not be imported again: "
             f"{error.message}",
@@ -110,7 +112,8 @@ def export(
 def read_portable(source: Path | bytes) -> Portable:
     """The voice of a portable file, checked whole; nothing is written.
 
-    Raises: InvalidValueError: it is none, or something in it is not sound.
+    Raises: InvalidValueError: it is none, or something in it is not sound; RecordingError: no voice
+        could be made of a recording in it.
     """
     try:
         if isinstance(source, bytes):
@@ -234,7 +237,7 @@ def _record(contents: Mapping[str, bytes]) -> VoiceRecord:
 
 
 def _clip(clip: ClipRecord, flac: bytes) -> NewClip:
-    """The clip of the record, whose bytes are its own and are as long as it says."""
+    """The clip of the record, whose bytes are its own, as long as it says, and fit for a voice."""
     if hashlib.sha256(flac).hexdigest() != clip.sha256:
         raise refused(f"{clip.file} is not the recording that {RECORD_FILE} speaks of")
     if clip.seconds * clip.sample_rate_hz > MAX_CLIP_SAMPLES:
@@ -246,20 +249,26 @@ def _clip(clip: ClipRecord, flac: bytes) -> NewClip:
         max_rate_hz=clip.sample_rate_hz,
     )
     found = _check_flac(clip.file, flac, caps)
-    if found[1] != clip.sample_rate_hz or abs(found[0] - clip.seconds) > _LENGTH_ERROR_S:
+    is_as_long = abs(found.seconds - clip.seconds) <= _LENGTH_ERROR_S
+    if found.sample_rate_hz != clip.sample_rate_hz or not is_as_long:
         raise refused(f"{clip.file} is not as long as {RECORD_FILE} says, or has another rate")
+    if fault := refusal(found.samples, found.sample_rate_hz):
+        raise RecordingError(
+            f"{clip.file} in it cannot be a voice's recording. {fault.says} {fault.do}",
+            param="file",
+        )
     return NewClip(flac, clip.transcript, clip.seconds, clip.sample_rate_hz)
 
 
-def _check_flac(name: str, flac: bytes, caps: AudioCaps) -> tuple[float, int]:
-    """The length in seconds and the rate of a FLAC file that was decoded to its end."""
+def _check_flac(name: str, flac: bytes, caps: AudioCaps) -> DecodedAudio:
+    """The audio of a FLAC file that was decoded to its end."""
     try:
         found = decode(flac, caps)
     except (UnreadableAudioError, AudioTooLargeError) as error:
         raise refused(f"{name} in it is damaged, longer than it says, or not mono") from error
     if found.container != "flac":
         raise refused(f"{name} in it is {found.container}, not flac")
-    return found.seconds, found.sample_rate_hz
+    return found
 
 
 def _prompts(record: VoiceRecord, made: Mapping[str, bytes]) -> Iterator[NewPrompt]:

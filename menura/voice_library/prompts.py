@@ -44,10 +44,11 @@ def keep(voice: LibraryVoice, made: Voice, mode: str = "auto") -> None:
         return
     path = _path(voice, made.prompt.engine, made.prompt.fingerprint, mode)
     try:
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(plain_files.OWN_FOLDER, exist_ok=True)
         if fault := plain_files.fault_of(path.parent, folder=True):
             raise OutputError(fault)
         save(replace(made, label=voice.id), path)  # a label may hold what a file's record may not
+        plain_files.tighten(voice.folder)
     except (OSError, OutputError, InvalidValueError) as error:
         _LOG.warning("what was made of the voice %s is not kept: %s", voice.id, error)
 

@@ -4,12 +4,12 @@ A model's own voices win; `lib:NAME` means the library alone. Where the request 
 speak, the voice's defaults do, as far as the model knows them; what is really used is told.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from menura import languages
-from menura.engines.contract import EngineSpec
+from menura.engines.contract import Capability, EngineSpec
 from menura.errors import InvalidValueError, VoiceNotFoundError, did_you_mean
 from menura.planning import SpeechPlan
 from menura.speech import FASTEST, SLOWEST, SpeechRequest, Voice
@@ -59,8 +59,8 @@ def resolved(
 ) -> Resolved:
     """The request as the model takes it; `made` gives what an engine makes of a library's voice.
 
-    Raises: VoiceNotFoundError: `lib:NAME` names none; InvalidValueError: the name is nobody's, or
-        several voices'; as `made`.
+    Raises: VoiceNotFoundError: the name is nobody's; InvalidValueError: it is several voices'; as
+        `made`.
     """
     voice = meant(request.voice, spec, library)
     if voice is None:
@@ -83,8 +83,7 @@ def meant(
 ) -> LibraryVoice | None:
     """The library's voice that a request's voice means, or None where it means none of them.
 
-    Raises: VoiceNotFoundError: `lib:NAME` names none; InvalidValueError: the name is nobody's, or
-        several voices'.
+    Raises: VoiceNotFoundError: the name is nobody's; InvalidValueError: it is several voices'.
     """
     if not isinstance(given, str) or not given:
         return None
@@ -96,17 +95,28 @@ def meant(
     try:
         return library.find(given)
     except VoiceNotFoundError:
-        labels = [voice.label for voice in library.voices()]
-    broken = _broken(given, library)
-    if not labels and not broken:
-        return None  # the model says what it has
-    shown = ", ".join(labels[:_MOST_LISTED]) + (", ..." if len(labels) > _MOST_LISTED else "")
-    raise InvalidValueError(
-        f"voice {given[:_SHOWN]!r} is not one of this model's: {spec.voice_choices()}; nor of the "
-        f"voice library: {shown or 'it has none'}."
-        + (broken or did_you_mean(given[:_SHOWN], [*presets, *labels])),
+        raise _nobody(given, spec, library) from None
+
+
+def _nobody(given: str, spec: EngineSpec, library: VoiceLibrary) -> VoiceNotFoundError:
+    """The error for a word that is no voice's name: what there is instead, in plain words."""
+    labels = [voice.label for voice in library.voices()]
+    presets = [preset.name for preset in spec.voices]
+    draws = Capability.DESIGN in spec.capabilities
+    of_model = spec.voice_choices() if draws else _listed(presets)
+    word = given[:_SHOWN]
+    return VoiceNotFoundError(
+        f"there is no voice {word!r} in the voice library or in {spec.model!r}; the library has "
+        f"{_listed(labels)}, and the model has {of_model}."
+        + (_broken(word, library) or did_you_mean(word, [*presets, *labels]))
+        + " `menura voices list` shows them.",
         param="voice",
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return ", ".join(names[:_MOST_LISTED]) + more if names else "none"
 
 
 def _broken(given: str, library: VoiceLibrary) -> str:

@@ -11,6 +11,7 @@ from menura import model_choice, voice_files
 from menura.engines.contract import VoicePrompt
 from menura.errors import InvalidValueError, ModelFilesError
 from menura.speech import Origin, Voice
+from menura.voice_library.agreement import given_today, words_in
 from menura.voice_library.labels import LONGEST_LABEL, checked_label
 from menura.voice_library.new_voice import NewPrompt, NewVoice
 from menura.voice_library.portable import check_arrays
@@ -36,12 +37,13 @@ def from_saved(data: bytes, name: str, consent: str | None = None) -> NewVoice:
         )
     origin = found.origin
     made_on = origin.made_on if _is_day(origin.made_on) else today()
-    text = origin.consent or consent or ""
+    text = words_in(origin.consent)
+    brought = Consent(text, made_on) if text else None
     return NewVoice(
         label=label_from(found.label),
         clips=(),
         source=VoiceSource(SourceKind.IMPORT),
-        consent=Consent(text, made_on if origin.consent else today()) if text else None,
+        consent=brought or given_today(consent),
         prompts=(NewPrompt(_AUTO, found),),
     )
 
@@ -75,7 +77,7 @@ def _of_prompt(prompt: VoicePrompt, label: str, model: str, consent: str | None)
         label=label,
         clips=(),
         source=VoiceSource(SourceKind.IMPORT, model=model),
-        consent=Consent(consent, today()) if consent else None,
+        consent=given_today(consent),
         prompts=(NewPrompt(_AUTO, voice),),
     )
 

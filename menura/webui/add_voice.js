@@ -5,12 +5,14 @@ import { playButton, silence } from "./clip_player.js";
 import { clipSource } from "./clip_source.js";
 import { button, el, field, fill } from "./dom.js";
 import { checkedWave, figures, findingsList, verdictOf } from "./findings.js";
-import { errorPlace, toast } from "./notices.js";
+import { errorPlace } from "./notices.js";
 import { sentenceIn } from "./sentences.js";
-import { checkClip, makeVoice, speakWithNew } from "./voice_api.js";
-import { consentFields, languageSelect } from "./voice_fields.js";
+import { canTranscribe, checkClip, makeVoice } from "./voice_api.js";
+import { consentFields, languageSelect, tellKept } from "./voice_fields.js";
 import { handOver } from "./voices.js";
 import { language, languageName, t } from "./words.js";
+
+const LEAST_CUT_S = 0.05;
 
 /** The place where a voice is added. */
 export async function screen(container, context) {
@@ -86,23 +88,32 @@ function checkedClip({ file, checked }, another) {
   const play = playButton(t("add.clip"), () => address, { progress: wave.progress });
   return el("div", { class: "checked" },
     el("div", { class: "clip-sound" }, play, wave.node),
-    checked.trim && el("p", { class: "help trim" }, t("check.trim", {
-      from: checked.trim.start_s.toFixed(1), to: checked.trim.end_s.toFixed(1) })),
+    trimNote(checked),
     figures(checked),
     findingsList(checked),
     button(t("add.another"), another, { kind: "quiet", icon: "redo", class: "button quiet flush" }));
 }
 
+// Nothing is said of ends that stay, nor of what is not kept at all.
+function trimNote(checked) {
+  const { trim, seconds, report } = checked;
+  const whole = report.seconds ?? seconds;
+  const isCut = trim && (trim.start_s >= LEAST_CUT_S || whole - trim.end_s >= LEAST_CUT_S);
+  if (!isCut || verdictOf(checked) === "nothing") return null;
+  return el("p", { class: "help trim" }, t("check.trim", {
+    from: trim.start_s.toFixed(1), to: trim.end_s.toFixed(1) }));
+}
+
 async function voiceForm({ signal }, { save, transcribe, checkAgain }) {
   const label = el("input", { type: "text", required: true, maxlength: "80", autocomplete: "off" });
-  const language = await languageSelect("", signal);
+  const [language, isHeard] = await Promise.all([languageSelect("", signal), canTranscribe(signal)]);
   const transcript = el("textarea", { rows: "4", on: { change: checkAgain } });
   const consent = consentFields();
   const problem = errorPlace();
   const anyway = el("input", { type: "checkbox" });
   const despite = el("label", { class: "choice", hidden: true }, anyway, el("span", {}, t("add.anyway")));
   const refused = el("p", { class: "help", hidden: true }, t("add.refused"));
-  const listen = button(t("add.transcribe"), transcribe, { kind: "quiet", icon: "edit", disabled: true });
+  const listen = button(t("add.transcribe"), transcribe, { kind: "quiet", icon: "edit", disabled: true, hidden: !isHeard });
   const keep = button(t("add.save"), null, { kind: "primary", type: "submit", disabled: true });
   const node = el("form", { class: "voice-form", "aria-label": t("add.about"), on: { submit } },
     el("div", { class: "pair" }, field(t("field.label"), label), field(t("field.language"), language)),
@@ -135,11 +146,9 @@ async function voiceForm({ signal }, { save, transcribe, checkAgain }) {
   return { node, label, language, transcript, busy, ready };
 }
 
-async function save({ file }, fields, { go, announce }) {
+async function save({ file }, fields, { go }) {
   const voice = await makeVoice({ audio_sample: file, ...fields });
-  const words = t("add.saved", { name: voice.label });
-  toast(words, { action: { text: t("card.speak"), run: async () => go(await speakWithNew(voice)) } });
-  announce(words);
+  tellKept(voice, go);
   go("voices");
 }
 

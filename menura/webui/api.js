@@ -1,14 +1,18 @@
 // Speaks with the server: JSON, forms, files and server-sent events. What goes wrong becomes an
 // ApiError whose message is a sentence for people.
 
-import { has, t } from "./words.js";
+import { sentenceOf } from "./error_words.js";
+import { t } from "./words.js";
 
-/** What the server, or the way to it, refused. `status` is 0 where no answer came. */
+/**
+ * What the server, or the way to it, refused. `status` is 0 where no answer came; `said` is the
+ * server's own message.
+ */
 export class ApiError extends Error {
-  constructor(message, { status = 0, code = "", param = null, retryAfter = null } = {}) {
+  constructor(message, { status = 0, code = "", param = null, said = "", retryAfter = null } = {}) {
     super(message);
     this.name = "ApiError";
-    Object.assign(this, { status, code, param, retryAfter });
+    Object.assign(this, { status, code, param, said, retryAfter });
   }
 
   /** Whether this server does not have what was asked for at all (an older one). */
@@ -102,11 +106,8 @@ async function send(method, path, { signal, ...rest }) {
 }
 
 function errorOf(error, status, retryAfter = null) {
-  const code = error?.code ?? "";
-  const message = has(`code.${code}`)
-    ? t(`code.${code}`, { message: error?.message ?? "" })
-    : error?.message || t("error.status", { status });
-  return new ApiError(message, { status, code, param: error?.param ?? null, retryAfter });
+  const { code = "", param = null, message: said = "" } = error ?? {};
+  return new ApiError(sentenceOf(error, status), { status, code, param, said, retryAfter });
 }
 
 function asJson(body) {

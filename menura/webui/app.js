@@ -3,8 +3,9 @@
 
 import * as api from "./api.js";
 import { buildDock } from "./dock.js";
-import { el, fill } from "./dom.js";
-import { announce, errorPlace } from "./notices.js";
+import { button, el, fill } from "./dom.js";
+import { announce, errorPlace, toast } from "./notices.js";
+import { setOwner } from "./owner.js";
 import { buildShell, SCREENS } from "./shell.js";
 import { signInForm } from "./sign_in.js";
 import { studio } from "./studio.js";
@@ -31,25 +32,36 @@ const state = {
 
 async function start() {
   await words.load(words.preferred());
+  window.addEventListener("hashchange", route);
+  window.addEventListener("menura:signed-out", signedOut);
+  await begin();
+}
+
+async function begin() {
   try {
     state.session = await api.get("/session");
   } catch (error) {
     return showProblem(error);
   }
-  window.addEventListener("hashchange", route);
-  window.addEventListener("menura:signed-out", signedOut);
   enter();
 }
 
 function enter() {
+  setOwner(state.session.label);
   if (state.session.signed_in) return build();
   document.title = `${t("sign_in.title")} · Menura`;
   const place = el("main", { class: "lone", id: "screen", tabindex: "-1" });
   document.getElementById("shell").className = "shell alone";
   fill(document.getElementById("shell"), place);
-  signInForm(place, (session) => {
-    state.session = session;
-    enter();
+  signInForm(place, {
+    done: (session) => {
+      state.session = session;
+      enter();
+    },
+    rebuild: async (language) => {
+      await words.load(language);
+      enter();
+    },
   });
 }
 
@@ -65,7 +77,7 @@ function build() {
   });
   document.getElementById("shell").className = "shell";
   fill(document.getElementById("shell"), state.shell.root);
-  state.dock = buildDock(state.shell.dock);
+  state.dock = buildDock(state.shell.dock, { needsKey: Boolean(state.session.label) });
   forgetScreens();
   route();
 }
@@ -76,7 +88,7 @@ function contextOf(place, signal) {
 }
 
 function can(scope) {
-  return state.session.scopes.includes(scope) || state.session.scopes.includes("admin");
+  return state.session.scopes.includes(scope);
 }
 
 /** Nothing; the page goes to a screen, such as `go("history")` or `go("speak?voice=Anna")`. */
@@ -87,10 +99,10 @@ function go(place) {
 function placeOf(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
   const [name, ...parts] = path.split("/").map(decodeURIComponent);
-  const known = SCREENS.some(
-    (screen) => screen.name === name && (!screen.scope || can(screen.scope)),
-  );
-  return { name: known ? name : "speak", parts, query: new URLSearchParams(query) };
+  const open = SCREENS.filter(({ scope }) => !scope || can(scope)).map((screen) => screen.name);
+  const known = open.includes(name) ? name : open[0];
+  if (known !== name && SCREENS.some((screen) => screen.name === name)) toast(t("error.not_yours"));
+  return { name: known, parts, query: new URLSearchParams(query) };
 }
 
 async function route() {
@@ -103,7 +115,8 @@ async function route() {
   document.getElementById("shell").dataset.screen = place.name;
   document.title = `${t(`nav.${place.name}`)} · Menura`;
   await showScreen(place);
-  if (isFirst) return;
+  const here = state.shell.screen.querySelector(".here");
+  if (isFirst || here?.contains(document.activeElement)) return; // the screen led to a place in it
   window.scrollTo(0, 0);
   const heading = state.shell.screen.querySelector(".here h1, .here [data-heading]");
   (heading ?? state.shell.screen).focus({ preventScroll: true });
@@ -123,14 +136,14 @@ async function showScreen(place) {
   const abort = new AbortController();
   state.abort = abort;
   try {
-    const module = await MODULES[place.name]();
+    const module = await fetched(MODULES[place.name]);
     if (abort.signal.aborted) return;
     const result = await module.screen(container, contextOf(place, abort.signal));
     if (module.keep) state.kept.set(place.name, { container, abort, ...result });
     else if (abort.signal.aborted) result?.leave?.();
     else state.leave = result?.leave ?? null;
   } catch (error) {
-    if (!api.isAbort(error)) failed(container, error);
+    if (!api.isAbort(error) && !abort.signal.aborted) failed(container, error, route);
   }
 }
 
@@ -150,11 +163,22 @@ function forgetScreens() {
   state.name = "";
 }
 
-function failed(container, error) {
-  console.error(error);
+// What the server said is no fault of the page, so the console hears of the others alone.
+function failed(container, error, again) {
+  if (!(error instanceof api.ApiError)) console.error(error);
   const problem = errorPlace();
   fill(container, problem.element);
-  problem.show(error);
+  problem.show(error, el("p", {}, button(t("error.again"), again, { kind: "link", id: "again" })));
+}
+
+// The modules of a screen; one that does not come means that the server does not answer.
+async function fetched(load) {
+  try {
+    return await load();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new api.ApiError(t("error.offline"));
+  }
 }
 
 async function withMoreWords(load) {
@@ -178,7 +202,7 @@ async function signedOut() {
 function showProblem(error) {
   const place = el("main", { class: "lone", id: "screen", tabindex: "-1" });
   fill(document.getElementById("shell"), place);
-  failed(place, error);
+  failed(place, error, begin);
 }
 
 start();

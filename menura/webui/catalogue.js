@@ -5,7 +5,7 @@ import * as api from "./api.js";
 
 let reading = null;
 
-/** { models, voices, absent }: see GET /v1/models, /v1/voices and /v1/store/models. */
+/** { models, voices, absent, longest }: see GET /v1/models, /v1/voices and /v1/store/models. */
 export function catalogue() {
   reading ??= readAll().catch((error) => {
     reading = null;
@@ -31,6 +31,7 @@ async function readAll() {
   return {
     models: served,
     voices: voices.data,
+    longest: models.max_characters ?? Infinity, // of a text in one request
     absent: stored.filter((model) => model.state === "absent" && !names.has(model.name)),
   };
 }

@@ -33,6 +33,7 @@ export function clipSource({ sentence, given, failed }) {
       el("div", { class: "buttons" },
         button(t("add.choose"), () => file.click(), { kind: "plain", icon: "upload" }),
         canRecord() && button(t("add.record"), record, { kind: "plain", icon: "microphone" })),
+      !canRecord() && el("p", { class: "help" }, t("record.unsafe")),
       file);
   }
 

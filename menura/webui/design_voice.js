@@ -4,11 +4,12 @@
 import { blob, get } from "./api.js";
 import { playButton, silence } from "./clip_player.js";
 import { button, el, field, fill, freshId } from "./dom.js";
-import { errorPlace, toast } from "./notices.js";
+import { errorPlace } from "./notices.js";
 import { sentenceIn } from "./sentences.js";
-import { makeVoice, speakWithNew } from "./voice_api.js";
+import { makeVoice } from "./voice_api.js";
+import { tellKept } from "./voice_fields.js";
 import { peaksOf, wavePicture } from "./wave_picture.js";
-import { languageName, t } from "./words.js";
+import { clock, language as pageLanguage, languageName, t } from "./words.js";
 
 const TAKES = 3;
 const BARS = 96;
@@ -39,20 +40,24 @@ function designer(models, context) {
   const empty = el("p", { class: "takes-empty" }, t("design.empty"));
   const problem = errorPlace();
   const keeping = keepForm(context);
-  const wishes = wishForm(models, draw);
+  let abort = null;  // while takes are drawn
+  const wishes = wishForm(models, { draw, cancel: () => abort?.abort() });
 
   async function draw(wish) {
     silence();
     problem.clear();
     keeping.choose(null);
-    wishes.busy(true);
     fill(takes);
     empty.hidden = false;
+    abort = new AbortController();
+    const signal = AbortSignal.any([context.signal, abort.signal]);
     const first = Math.floor(Math.random() * 1e9);
     try {
       for (let i = 0; i < TAKES; i += 1) {
-        context.announce(t("design.drawing", { i: i + 1, of: TAKES }));
-        const take = await drawn({ ...wish, seed: first + i }, context.signal);
+        const words = t("design.drawing", { i: i + 1, of: TAKES });
+        wishes.busy(words);
+        context.announce(words);
+        const take = await drawn({ ...wish, seed: first + i }, signal);
         takes.append(await takeRow(take, i + 1, keeping));
         empty.hidden = true;
       }
@@ -60,7 +65,8 @@ function designer(models, context) {
     } catch (error) {
       problem.show(error);
     } finally {
-      wishes.busy(false);
+      wishes.busy("");
+      wishes.rank(takes.firstChild ? "plain" : "primary");  // the next step is to keep one of them
     }
   }
   return el("div", { class: "desk" },
@@ -70,16 +76,18 @@ function designer(models, context) {
       problem.element, keeping.node));
 }
 
-function wishForm(models, draw) {
+function wishForm(models, { draw, cancel }) {
   const model = el("select", {}, models.map(({ id }) => el("option", { value: id }, id)));
   const language = el("select", {});
   const description = el("textarea", { rows: "4", required: true, placeholder: t("design.example") });
   const text = el("textarea", { rows: "3", required: true });
   const go = button(t("design.draw"), null, { kind: "primary", type: "submit" });
+  const stop = button(t("word.cancel"), cancel, { kind: "quiet", hidden: true });
 
   const languages = () => {
     const names = models.find(({ id }) => id === model.value).menura.languages;
-    fill(language, names.map((name) => el("option", { value: name, selected: name === "english" }, languageName(name))));
+    const own = names.find((name) => languageName(name) === languageName(pageLanguage())) ?? "english";
+    fill(language, names.map((name) => el("option", { value: name, selected: name === own }, languageName(name))));
     say();
   };
   const say = () => { text.value = sentenceIn(language.value); };
@@ -94,12 +102,19 @@ function wishForm(models, draw) {
     field(t("design.description"), description, t("design.description_help")),
     field(t("design.text"), text),
     el("div", { class: "pair" }, field(t("field.language"), language), models.length > 1 && field(t("field.model"), model)),
-    el("div", { class: "buttons" }, go));
-  const busy = (isBusy) => {
-    go.disabled = isBusy;
-    fill(go.querySelector("span"), t(isBusy ? "design.busy" : "design.draw"));
+    el("div", { class: "buttons" }, go, stop));
+  let timer = 0;
+  const busy = (words) => {
+    clearInterval(timer);
+    go.disabled = Boolean(words);
+    stop.hidden = !words;
+    const since = Date.now();
+    const say = (waited = "") => fill(go.querySelector("span"), words ? `${words}${waited}` : t("design.draw"));
+    say();
+    if (words) timer = setInterval(() => say(` · ${clock((Date.now() - since) / 1000)}`), 1000);
   };
-  return { node, busy };
+  const rank = (kind) => { go.className = `button ${kind}`; };
+  return { node, busy, rank };
 }
 
 async function drawn(wish, signal) {
@@ -125,7 +140,7 @@ async function takeRow(take, number, keeping) {
       el("span", {}, name)));
 }
 
-function keepForm({ go, announce }) {
+function keepForm({ go }) {
   let chosen = null;
   const label = el("input", { type: "text", required: true, maxlength: "80", autocomplete: "off" });
   const problem = errorPlace();
@@ -142,12 +157,10 @@ function keepForm({ go, announce }) {
         name: label.value, audio_sample: chosen.file, transcript: chosen.text, language: chosen.language,
         source_kind: "design", description: chosen.description, model: chosen.model, seed: chosen.seed,
       });
-      const words = t("add.saved", { name: voice.label });
-      toast(words, { action: { text: t("card.speak"), run: async () => go(await speakWithNew(voice)) } });
-      announce(words);
+      tellKept(voice, go);
       go("voices");
     } catch (error) {
-      problem.show(error);
+      problem.show(error.code === "recording_unfit" ? t("design.unfit") : error);
       keep.disabled = false;
     }
   }

@@ -3,6 +3,7 @@
 
 import { button, el, fill, icon } from "./dom.js";
 import { downloadMenu } from "./downloads.js";
+import { watchMaking } from "./making.js";
 import { toast } from "./notices.js";
 import { showRequest } from "./request_text.js";
 import { studio } from "./studio.js";
@@ -11,8 +12,8 @@ import { factsOf } from "./take_facts.js";
 import { createWaveform } from "./waveform.js";
 import { clock, t } from "./words.js";
 
-/** Builds the dock in its place; { destroy }. */
-export function buildDock(place) {
+/** Builds the dock in its place; { destroy }. `needsKey`: whether requests to the server do. */
+export function buildDock(place, { needsKey }) {
   const { player } = studio;
   const wave = createWaveform({
     label: t("player.position_label"),
@@ -30,7 +31,7 @@ export function buildDock(place) {
   const title = el("p", { class: "dock-title" });
   const facts = el("p", { class: "dock-facts numbers" });
   const download = downloadMenu(() => studio.take);
-  const request = button("", () => showRequest(studio.take), {
+  const request = button("", () => showRequest(studio.take, needsKey), {
     kind: "quiet",
     icon: "code",
     label: t("request.title"),
@@ -67,11 +68,15 @@ export function buildDock(place) {
     drawState();
   }
 
+  let endWatch = () => {};
   function drawLive() {
+    endWatch();
     if (studio.live) {
       wave.reset();
       drawTitle(studio.live.voice, studio.live.text);
-      fill(facts, el("span", { class: "making" }, t("player.making")));
+      const making = el("span", { class: "making" });
+      fill(facts, making);
+      endWatch = watchMaking(studio.live, player, (words) => (making.textContent = words));
     } else if (studio.take) {
       return drawTake();
     } else {
@@ -127,6 +132,7 @@ export function buildDock(place) {
   drawTake();
   return {
     destroy() {
+      endWatch();
       for (const [source, name, listener] of ties) source.removeEventListener(name, listener);
       wave.destroy();
     },

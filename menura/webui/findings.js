@@ -5,6 +5,7 @@ import { has, language, span as inSeconds, t } from "./words.js";
 import { CUT, wavePicture } from "./wave_picture.js";
 
 const ICONS = { refuse: "warning", warn: "warning", note: "info" };
+const SILENCE_LUFS = -70;  // what the measure says where nothing is heard
 const ORDER = ["refuse", "warn", "note"];
 
 /**
@@ -35,7 +36,7 @@ export function checkedWave({ peaks, seconds, trim, report }) {
 export function figures({ report }) {
   const rows = [
     [t("figure.length"), inSeconds(report.seconds)],
-    [t("figure.loudness"), level(report.loudness_lufs, "LUFS")],
+    [t("figure.loudness"), report.loudness_lufs > SILENCE_LUFS ? level(report.loudness_lufs, "LUFS") : "–"],
     [t("figure.noise"), level(report.snr_db, "dB")],
     [t("figure.bandwidth"), report.bandwidth_hz ? `${(report.bandwidth_hz / 1000).toFixed(1)} kHz` : "–"],
   ];

@@ -3,6 +3,7 @@
 import { button, el, fill, icon } from "./dom.js";
 import { confirmDialog } from "./dialogs.js";
 import { download } from "./downloads.js";
+import { remember } from "./memory.js";
 import { toast } from "./notices.js";
 import { studio } from "./studio.js";
 import * as store from "./takes_store.js";
@@ -70,7 +71,8 @@ class HistoryScreen {
         takes.map((take) => this.row(take)),
       ),
     ]);
-    fill(this.list, days.length ? days : nothing(this.takes.length > 0));
+    const note = store.hasFailed() && el("p", { class: "notice" }, icon("warning", 18), t("history.refused"));
+    fill(this.list, note, days.length ? days : nothing(this.takes.length > 0));
   }
 
   row(take) {
@@ -114,7 +116,7 @@ class HistoryScreen {
     const whole = await this.whole(take);
     if (whole) studio.show(whole);
     const handed = { text: take.text, settings: settingsOf(take.asked) };
-    sessionStorage.setItem("menura.reuse", JSON.stringify(handed));
+    remember("menura.reuse", JSON.stringify(handed));
     this.go("speak");
   }
 

@@ -1,6 +1,6 @@
-// How far a download or a check of a model's files is, and a button that ends it.
+// How far a download or a check of a model's files is, and a button that ends it; or why it failed.
 
-import { button, el } from "./dom.js";
+import { button, el, icon } from "./dom.js";
 import { bytes, has, t } from "./words.js";
 
 /** The line of a running job. */
@@ -21,6 +21,25 @@ export function jobLine(job, cancel) {
       kind: "quiet", icon: "close", data: { deed: "cancel" },
       label: t("job.cancel", { model: job.model }),
     }));
+}
+
+// What the programs that fetch say where no connection came to be.
+const NO_NETWORK = /ConnectError|ConnectTimeout|NetworkError|Errno -[235]|resolve|unreachable|timed out/i;
+
+/** Why a job failed, in its model's row until it is tried again or put away. */
+export function failedLine(job, { again, dismiss }) {
+  const { kind, model, message } = job;
+  const why = NO_NETWORK.test(message) ? t("job.no_network") : t("job.kept");
+  const named = (text, run, deed) => button(text, run, {
+    kind: "quiet", data: { deed }, label: `${text}: ${model}`,
+  });
+  return el("div", { class: "job-failed error" },
+    icon("warning", 18),
+    el("div", {},
+      el("p", {}, t(`job.${kind}_failed`, { model }), " ", kind === "pull" && why),
+      message && el("details", {}, el("summary", {}, t("job.details")), el("p", { class: "help" }, message)),
+      el("div", { class: "buttons" },
+        named(t("error.again"), again, "again"), named(t("word.dismiss"), dismiss, "dismiss"))));
 }
 
 function phase(job) {

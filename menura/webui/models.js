@@ -3,13 +3,15 @@
 import { get, post, remove } from "./api.js";
 import { confirmDialog } from "./dialogs.js";
 import { button, el, fill } from "./dom.js";
-import { jobLine } from "./job_line.js";
+import { failedLine, jobLine } from "./job_line.js";
 import { errorPlace, toast } from "./notices.js";
 import { stylesheets } from "./stylesheet.js";
 import { bytes, has, t } from "./words.js";
 
 const ASK_AGAIN_MS = 1000;
 const SETTLES_MS = 20_000;  // after a deed its effect may take a moment to show
+const BUILTIN = "builtin";  // the engine whose voices are models of their own, all alike but in sound
+const dismissed = new Set();  // failed jobs that were read
 const BY_STATE = ["ready", "loading", "restarting", "cold"];
 
 /** The screen; it asks again while a job runs or a model is loading. */
@@ -19,21 +21,28 @@ export async function screen(container, context) {
   const installed = el("ul", { class: "model-list", "aria-label": t("models.installed") });
   const others = el("ul", { class: "model-list", "aria-label": t("models.others") });
   const rest = el("section", { class: "model-others" }, el("h2", {}, t("models.others")), others);
+  const small = el("ul", { class: "model-list small", "aria-label": t("models.builtin") });
+  const builtin = el("section", { class: "model-others" },
+    el("h2", {}, t("models.builtin")), el("p", { class: "help" }, t("models.builtin_help")), small);
   const seen = { jobs: new Map(), timer: 0, settles: 0, isAdmin: context.can("admin") };
 
   async function draw() {
     clearTimeout(seen.timer);
     const [{ data }, jobs] = await Promise.all([
       get("/v1/store/models", { signal: context.signal }), jobsNow(seen, context)]);
-    const deeds = { ...seen, jobs, run, cancel };
+    const deeds = { ...seen, jobs, run, cancel, dismiss };
     const here = data.filter((model) => model.is_complete);
-    const away = data.filter((model) => !model.is_complete);
+    const away = Object.groupBy(data.filter((model) => !model.is_complete),
+      ({ engine }) => (engine === BUILTIN ? "small" : "large"));
     keepingFocus(container, () => {
       fill(installed, here.sort(byState).map((model) => row(model, deeds)));
-      fill(others, away.map((model) => row(model, deeds)));
+      fill(small, (away.small ?? []).map((model) => row(model, deeds)));
+      fill(others, (away.large ?? []).map((model) => row(model, deeds)));
     });
-    rest.hidden = !away.length;
-    if (jobs.size || data.some((model) => model.state === "loading") || Date.now() < seen.settles) {
+    builtin.hidden = !away.small;
+    rest.hidden = !away.large;
+    const runs = [...jobs.values()].some((job) => job.state === "running");
+    if (runs || data.some((model) => model.state === "loading") || Date.now() < seen.settles) {
       seen.timer = setTimeout(() => attempt(draw), ASK_AGAIN_MS);
     }
   }
@@ -55,12 +64,17 @@ export async function screen(container, context) {
     await draw();
   });
 
+  const dismiss = (job) => attempt(async () => {
+    dismissed.add(job.id);
+    await draw();
+  });
+
   fill(container,
     el("header", { class: "screen-head" },
       el("div", {},
         el("h1", { class: "title", tabindex: "-1" }, t("nav.models")),
         el("p", { class: "lede" }, t("models.lead")))),
-    problem.element, installed, rest);
+    problem.element, el("h2", { class: "unseen" }, t("models.installed")), installed, builtin, rest);
   await draw();
   point(container, context.route.parts[0]);
   return { leave: () => clearTimeout(seen.timer) };
@@ -74,27 +88,39 @@ async function jobsNow(seen, { signal, announce }) {
     if (seen.jobs.get(job.id) === "running" && job.state !== "running") tell(job, announce);
     seen.jobs.set(job.id, job.state);
   }
-  return new Map(data.filter((job) => job.state === "running").map((job) => [job.model, job]));
+  const last = new Map([...data].reverse().map((job) => [job.model, job]));  // the newest came first
+  return new Map([...last].filter(([, job]) => job.state === "running" || isOpen(job)));
 }
 
+const isOpen = (job) => job.state === "failed" && !dismissed.has(job.id);
+
+// A failure stays in its row, to be read; what went well is said in passing.
 function tell(job, announce) {
-  const words = job.state === "failed" && job.message
-    ? job.message
-    : t(`job.${job.kind}_${job.state}`, { model: job.model });
-  toast(words, { kind: job.state === "failed" ? "bad" : "" });
-  announce(words);
+  const words = t(`job.${job.kind}_${job.state}`, { model: job.model });
+  if (job.state === "failed") announce(words);
+  else toast(words);
 }
 
 function row(model, deeds) {
   const job = deeds.jobs.get(model.name);
+  const isRunning = job?.state === "running";
   return el("li", { class: `model-row ${model.state}`, data: { model: model.name } },
     el("div", { class: "model-main" },
       el("h3", {}, model.name),
-      model.title && el("p", { class: "about" }, model.title),
+      el("p", { class: "about" }, titleOf(model)),
       el("p", { class: "facts" }, [licence(model), ...abilities(model)].filter(Boolean).join(" · "))),
     el("p", { class: "model-state" }, stateBadge(model), el("span", { class: "facts" }, numbers(model))),
-    deeds.isAdmin && el("div", { class: "model-deeds" }, job ? null : buttons(model, deeds)),
-    job && jobLine(job, () => deeds.cancel(job)));
+    deeds.isAdmin && el("div", { class: "model-deeds" }, isRunning ? null : buttons(model, deeds)),
+    isRunning && jobLine(job, () => deeds.cancel(job)),
+    job && !isRunning && failedLine(job, {
+      again: () => deeds.run(model, job.kind), dismiss: () => deeds.dismiss(job),
+    }));
+}
+
+// The catalogue speaks English; the page has words for what it lists in other languages.
+function titleOf({ name, title }) {
+  const key = `about.${name.replaceAll("-", "_")}`;
+  return has(key) ? t(key) : title;
 }
 
 const licence = ({ licence: own, output_licence: output }) => (

@@ -119,7 +119,7 @@ function choiceOf(option, given, changed) {
 
 function entryOf(option, given, changed) {
   const isNumber = option.kind === "integer" || option.kind === "number";
-  const preset = option.default === null ? t("options.by_model") : String(option.default);
+  const preset = option.default === null ? t("options.unset") : String(option.default);
   const entry = el("input", {
     type: isNumber ? "number" : "text",
     inputmode: isNumber ? "decimal" : null,
@@ -131,7 +131,8 @@ function entryOf(option, given, changed) {
     spellcheck: "false",
     on: { input: changed },
   });
-  const unit = option.unit ? ` (${option.unit})` : "";
+  const isInName = has(`option.${option.name}`); // the page's own names say what is counted
+  const unit = option.unit && !isInName ? ` (${option.unit})` : "";
   const element = field(
     nameOf(option) + unit,
     entry,

@@ -3,19 +3,23 @@
 
 import * as api from "./api.js";
 import { el, fill, icon } from "./dom.js";
+import { partsOf } from "./long_text.js";
 import { span, t } from "./words.js";
 
 const PAUSE_MS = 400;
 let isServed = true; // until a server says that it makes no plans
 
-/** { element, ask(text, body), plan }: `ask` with a null body only counts; `refused(error)` is told. */
+/**
+ * { element, ask(text, body, longest), plan }: `ask` with a null body only counts; of a text that is
+ * longer than `longest` the first part is planned, and the rest is like it. `refused(error)` is told.
+ */
 export function planView({ refused }) {
   const element = el("p", { class: "plan", id: "plan", role: "status" });
   const view = { element, plan: null, ask };
   let timer = 0;
   let abort = null;
 
-  function ask(text, body) {
+  function ask(text, body, longest) {
     clearTimeout(timer);
     abort?.abort();
     refused(null);
@@ -24,16 +28,16 @@ export function planView({ refused }) {
       return fill(element);
     }
     if (!body || !isServed) return show(text, null);
-    timer = setTimeout(() => fetchPlan(text, body), PAUSE_MS);
+    timer = setTimeout(() => fetchPlan(text, body, longest), PAUSE_MS);
   }
 
-  async function fetchPlan(text, body) {
+  async function fetchPlan(text, body, longest) {
     abort = new AbortController();
+    const parts = partsOf(text, longest);
+    const input = parts[0].text;
     try {
-      show(
-        text,
-        await api.post("/v1/audio/plan", { input: text, ...body }, { signal: abort.signal }),
-      );
+      const plan = await api.post("/v1/audio/plan", { input, ...body }, { signal: abort.signal });
+      show(text, { ...plan, n_parts: parts.length, expected_s: (plan.expected_s * text.length) / input.length });
     } catch (error) {
       if (api.isAbort(error)) return;
       if (error.isMissingRoute) isServed = false;
@@ -48,7 +52,9 @@ export function planView({ refused }) {
     const facts = plan
       ? [
           t("plan.length", { span: span(plan.expected_s) }),
-          plan.segments.length > 1 && t("plan.segments", { n: plan.segments.length }),
+          plan.n_parts > 1
+            ? t("plan.parts", { n: plan.n_parts })
+            : plan.segments.length > 1 && t("plan.segments", { n: plan.segments.length }),
         ]
       : [];
     const words = [...facts, t("plan.characters", { n: count })].filter(Boolean).join(" · ");

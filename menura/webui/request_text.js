@@ -6,11 +6,11 @@ import { copy } from "./notices.js";
 import { t } from "./words.js";
 
 /** The request as a command for curl; a quote inside the JSON is one for the shell too. */
-export function curlOf(body, origin) {
+export function curlOf(body, origin, { needsKey = true } = {}) {
   const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''");
   return [
     `curl ${origin}/v1/audio/speech \\`,
-    '  -H "Authorization: Bearer $MENURA_KEY" \\',
+    ...(needsKey ? ['  -H "Authorization: Bearer $MENURA_KEY" \\'] : []),
     '  -H "Content-Type: application/json" \\',
     `  -d '${json}' \\`,
     "  --output speech.mp3",
@@ -18,18 +18,19 @@ export function curlOf(body, origin) {
 }
 
 /** The request with OpenAI's own client: Menura's fields go along in extra_body. */
-export function pythonOf(body, origin) {
+export function pythonOf(body, origin, { needsKey = true } = {}) {
   const { model, voice, input, instructions, speed, response_format: format, ...extra } = body;
   const known = { model, voice: voice ?? "", input, instructions, speed, response_format: format };
   const lines = Object.entries(known)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `    ${name}=${literal(value)},`);
   if (Object.keys(extra).length) lines.push(`    extra_body=${literal(extra)},`);
+  const key = needsKey ? 'os.environ["MENURA_KEY"]' : '"none"';
   return [
-    "import os",
+    ...(needsKey ? ["import os"] : []),
     "from openai import OpenAI",
     "",
-    `client = OpenAI(base_url="${origin}/v1", api_key=os.environ.get("MENURA_KEY", "none"))`,
+    `client = OpenAI(base_url="${origin}/v1", api_key=${key})`,
     "with client.audio.speech.with_streaming_response.create(",
     ...lines,
     ") as speech:",
@@ -51,16 +52,22 @@ function literal(value) {
   return JSON.stringify(value); // texts and numbers are written alike
 }
 
-/** The body that makes the same audio again; each segment that was made anew has its own seed. */
+/**
+ * The body that makes the same audio again, or the first part of it where the text was too long for
+ * one request; each segment that was made anew has its own seed.
+ */
 export function bodyOf(take) {
   const seed = Number.isSafeInteger(take.seed) ? { seed: take.seed } : {};
-  return { ...take.asked, input: take.text, ...seed, response_format: "mp3" };
+  return { ...take.asked, input: take.n_parts > 1 ? take.first_part : take.text, ...seed, response_format: "mp3" };
 }
 
-/** Nothing; a dialog shows the request in both ways. */
-export function showRequest(take) {
+/** Nothing; a dialog shows the request in both ways, with a key where the server wants one. */
+export function showRequest(take, needsKey) {
   const body = bodyOf(take);
-  const texts = { curl: curlOf(body, location.origin), python: pythonOf(body, location.origin) };
+  const texts = {
+    curl: curlOf(body, location.origin, { needsKey }),
+    python: pythonOf(body, location.origin, { needsKey }),
+  };
   const code = el("code", {});
   const block = el(
     "pre",
@@ -113,7 +120,8 @@ export function showRequest(take) {
       el(
         "p",
         { class: "help" },
-        t("request.help"),
+        t(needsKey ? "request.help" : "request.help_keyless"),
+        take.n_parts > 1 && ` ${t("request.parts", { n: take.n_parts })}`,
         take.segments.some(({ remade }) => remade) && ` ${t("request.remade")}`,
       ),
     ],

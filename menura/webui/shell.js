@@ -1,6 +1,7 @@
 // The frame around the screens: the mark, the ways to them, language, theme, signing out.
 
 import { button, el, icon } from "./dom.js";
+import { recall, remember } from "./memory.js";
 import { choose, language, t } from "./words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -113,7 +114,8 @@ export function buildShell({ can, rebuild, signOut }) {
   return { root, screen, dock, show };
 }
 
-function languageSwitch(rebuild) {
+/** A button that changes the page's language; `rebuild` builds it anew. */
+export function languageSwitch(rebuild) {
   const other = language() === "en" ? "zh" : "en";
   return el(
     "button",
@@ -133,7 +135,8 @@ function languageSwitch(rebuild) {
   );
 }
 
-function themeSwitch() {
+/** A button that changes the page's theme. */
+export function themeSwitch() {
   const names = Object.keys(THEMES);
   const control = button("", next, {
     kind: "quiet",
@@ -142,20 +145,20 @@ function themeSwitch() {
     id: "theme-switch",
   });
   function draw() {
-    const now = localStorage.getItem("menura.theme") ?? "auto";
+    const now = recall("menura.theme") ?? "auto";
     const label = t("theme.label", { name: t(`theme.${now}`) });
     control.replaceChildren(icon(THEMES[now] ?? "contrast"));
     control.setAttribute("aria-label", label);
     control.title = label;
   }
   function next() {
-    const now = localStorage.getItem("menura.theme") ?? "auto";
+    const now = recall("menura.theme") ?? "auto";
     const then = names[(names.indexOf(now) + 1) % names.length];
     if (then === "auto") {
-      localStorage.removeItem("menura.theme");
+      remember("menura.theme", null);
       delete document.documentElement.dataset.theme;
     } else {
-      localStorage.setItem("menura.theme", then);
+      remember("menura.theme", then);
       document.documentElement.dataset.theme = then;
     }
     draw();

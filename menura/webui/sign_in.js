@@ -4,11 +4,14 @@
 import * as api from "./api.js";
 import { button, el, field } from "./dom.js";
 import { errorPlace } from "./notices.js";
-import { mark } from "./shell.js";
+import { languageSwitch, mark, themeSwitch } from "./shell.js";
 import { t } from "./words.js";
 
-/** Shows the form in `container`; `done(session)` is called once somebody is signed in. */
-export function signInForm(container, done) {
+/**
+ * Shows the form in `container`; `done(session)` is called once somebody is signed in, `rebuild`
+ * after a change of language.
+ */
+export function signInForm(container, { done, rebuild }) {
   const key = el("input", {
     type: "password",
     id: "key",
@@ -30,6 +33,7 @@ export function signInForm(container, done) {
     field(t("sign_in.key"), key, t("sign_in.help")),
     problem.element,
     submit,
+    el("div", { class: "sign-in-foot" }, languageSwitch(rebuild), themeSwitch()),
   );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

@@ -1,8 +1,11 @@
 // The Speak screen: a text, beside it who speaks it, under it what came. The dock plays.
 
-import { catalogue } from "./catalogue.js";
+import { isAbort } from "./api.js";
+import { catalogue, forget } from "./catalogue.js";
 import { button, el, fill, icon } from "./dom.js";
+import { recall, remember } from "./memory.js";
 import { announce, errorPlace } from "./notices.js";
+import { mine } from "./owner.js";
 import { planView } from "./plan_view.js";
 import { speak } from "./speaking.js";
 import { studio } from "./studio.js";
@@ -19,19 +22,20 @@ const DRAFT = "menura.draft";
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 
 export async function screen(container, context) {
-  const speaker = new SpeakScreen(container);
+  const speaker = new SpeakScreen(container, context.can);
   await speaker.arrive(context.route);
   return { shown: (place) => speaker.arrive(place), leave: () => speaker.leave() };
 }
 
 class SpeakScreen {
-  constructor(container) {
+  constructor(container, can) {
     this.container = container;
+    this.mayFetch = can("admin");
     this.abort = null; // set while a text is spoken
     this.isStale = true; // whether models and voices must be read
     this.problem = errorPlace("speak-failure");
     this.plan = planView({ refused: (error) => this.refused(error) });
-    this.panel = new VoicePanel(() => this.changed());
+    this.panel = new VoicePanel(() => this.changed(), { mayAdd: can("voices") });
     this.take = takeView();
     this.makeControls();
     this.place();
@@ -49,12 +53,12 @@ class SpeakScreen {
       class: "text",
       rows: 6,
       placeholder: t("speak.placeholder"),
-      value: localStorage.getItem(DRAFT) ?? "",
+      value: recall(mine(DRAFT)) ?? "",
       "aria-label": t("speak.text"),
       "aria-describedby": "plan",
       on: { input: () => this.changed() },
     });
-    this.main = button(t("speak.speak"), () => this.speakOrStop(), {
+    this.main = button(t("speak.speak"), ({ detail }) => this.speakOrStop({ isSecond: detail > 1 }), {
       kind: "primary large",
       icon: "speak",
       id: "speak-button",
@@ -112,7 +116,8 @@ class SpeakScreen {
 
   async readCatalogue(wished) {
     try {
-      const all = await catalogue();
+      const there = await catalogue();
+      const all = this.mayFetch ? there : { ...there, absent: [] }; // nothing that leads nowhere
       if (!all.models.length && !all.absent.length) {
         return this.problem.show(t("speak.no_models"), toModels());
       }
@@ -133,7 +138,7 @@ class SpeakScreen {
   /** Nothing; the text, the settings or the take changed. */
   changed() {
     const { model, absent } = this.panel;
-    localStorage.setItem(DRAFT, this.text.value);
+    remember(mine(DRAFT), this.text.value);
     this.main.hidden = Boolean(absent);
     this.get.hidden = !absent;
     if (absent) {
@@ -142,7 +147,7 @@ class SpeakScreen {
     }
     this.tries.hidden = Boolean(this.text.value.trim() || studio.take || studio.live);
     this.summary.textContent = this.panel.summary;
-    this.plan.ask(this.text.value, model ? this.panel.asked() : null);
+    this.plan.ask(this.text.value, model ? this.panel.asked() : null, this.panel.all.longest);
     this.drawMain();
   }
 
@@ -152,8 +157,9 @@ class SpeakScreen {
     else if (error.code !== "nothing_to_speak") this.problem.show(error);
   }
 
-  async speakOrStop() {
-    if (this.abort) return this.abort.abort();
+  /** Nothing; `isSecond`: of a double click, which wanted to speak and not to stop at once. */
+  async speakOrStop({ isSecond = false } = {}) {
+    if (this.abort) return isSecond || this.abort.abort();
     if (this.main.disabled || this.main.hidden) return;
     this.problem.clear();
     this.abort = new AbortController();
@@ -162,12 +168,16 @@ class SpeakScreen {
     try {
       const made = await speak(this.text.value, this.panel.asked(), {
         rate: this.panel.model.menura.sample_rate_hz,
+        name: this.panel.voiceName,
+        longest: this.panel.all.longest,
         expected: this.plan.plan?.expected_s ?? guess(this.text.value),
         signal: this.abort.signal,
       });
       announce(t("player.made", { span: span(secondsOf(made)) }));
     } catch (error) {
+      announce(isAbort(error) ? t("player.stopped") : ""); // an alert says what went wrong
       this.problem.show(error, error.code === "model_not_found" ? toModels() : null);
+      if (error.param === "voice") forget(); // it went, from another window: see who is there now
     } finally {
       this.abort = null;
       this.drawMain();
@@ -226,8 +236,8 @@ const guess = (text) => [...text].length / 14;
 
 /** The text and settings that History handed over, once. */
 function reusedTake() {
-  const given = sessionStorage.getItem("menura.reuse");
-  sessionStorage.removeItem("menura.reuse");
+  const given = recall("menura.reuse");
+  remember("menura.reuse", null);
   return given && JSON.parse(given);
 }
 

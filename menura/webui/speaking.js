@@ -1,87 +1,90 @@
 // Speaks a text: asks the server, hands the audio to the player as it comes, and makes a take of
-// what came. One segment can be spoken anew and put in its place.
+// what came. A text that is too long for one request goes in parts. One segment can be spoken anew
+// and put in its place.
 
 import * as api from "./api.js";
+import { partsOf } from "./long_text.js";
 import { toast } from "./notices.js";
 import { studio } from "./studio.js";
-import { drawnSeed, floatsOf, freshTakeId, joined, segmentsOf, spliced } from "./take.js";
+import { drawnSeed, floatsOf, joined, spliced, STOPPED, takeOf } from "./take.js";
 import { keep } from "./takes_store.js";
 import { t } from "./words.js";
 
 const PATH = "/v1/audio/speech";
 const AS_FLOATS = { response_format: "f32", stream_format: "sse" };
+const BETWEEN_PARTS_S = 0.4; // the pause where a text was cut
+const WORTH_KEEPING_S = 0.2;
 
 /**
- * The take of a text. `asked` is the request without its text; `rate` and `expected` (seconds) are
- * what is known before. Throws: ApiError; AbortError: `signal` ended it.
+ * The take of a text. `asked` is the request without its text; `name` is the voice's; `rate`,
+ * `expected` (seconds) and `longest` (characters of a request) are what is known before. Throws:
+ * ApiError; AbortError: `signal` ended it. What had come by then is shown and kept all the same.
  */
-export async function speak(text, asked, { rate, expected = 0, signal }) {
+export async function speak(text, asked, known) {
+  const { name = "", rate, expected = 0, longest = Infinity, signal } = known;
   const since = performance.now();
   const { player } = studio;
   player.stop();
   player.prepare(rate);
-  studio.setLive({ text, voice: asked.voice ?? "", rate });
-  const came = { chunks: [], begun: null, done: null, firstAt: null };
+  studio.setLive({ text, voice: name, model: asked.model, rate, since, expected });
+  const { live } = studio;
+  const came = { since, lastAt: since, firstAt: null, rate, parts: [], name };
   try {
-    for await (const event of api.events(
-      PATH,
-      { input: text, ...asked, ...AS_FLOATS },
-      { signal },
-    )) {
-      take(event, came, { expected, since });
+    for (const part of partsOf(text, longest)) {
+      if (came.parts.length) hear(new Float32Array(Math.round(BETWEEN_PARTS_S * came.rate)), came);
+      await speakPart(part, asked, came, { expected, signal });
     }
-    if (!came.done) throw new api.ApiError(t("error.cut"));
-    const made = takeOf(text, asked, came, since);
-    studio.complete(made);
-    await keep(made);
-    return made;
+    return await finished(takeOf(text, asked, came));
   } catch (error) {
-    player.stop();
-    if (studio.take) player.load(studio.take.samples, studio.take.rate); // the one before is still there
+    if (studio.live === live) await rescued(text, asked, came, error); // nobody signed out meanwhile
     throw error;
   } finally {
     studio.setLive(null);
   }
 }
 
-/** Nothing; one event of the answer is dealt with. */
-function take(event, came, { expected, since }) {
-  if (event.type === "menura.begun") {
-    came.begun = event;
-    studio.player.open(event.sample_rate_hz, { expected, asked: since });
-    studio.live.rate = event.sample_rate_hz;
-  } else if (event.type === "speech.audio.delta") {
-    came.firstAt ??= performance.now();
-    const samples = floatsOf(event.audio);
-    came.chunks.push(samples);
-    studio.hear(samples);
-  } else if (event.type === "speech.audio.done") {
-    came.done = event.menura;
-    came.doneAt = performance.now();
+/** Nothing; one part is spoken, and what comes is in `came`. */
+async function speakPart({ text, start }, asked, came, { expected, signal }) {
+  const part = { text, start, chunks: [], done: null };
+  came.parts.push(part);
+  const body = { input: text, ...asked, ...AS_FLOATS };
+  for await (const event of api.events(PATH, body, { signal })) {
+    came.lastAt = performance.now();
+    if (event.type === "menura.begun" && came.parts.length === 1) {
+      came.rate = studio.live.rate = event.sample_rate_hz;
+      studio.player.open(came.rate, { expected, asked: came.since });
+    } else if (event.type === "speech.audio.delta") {
+      came.firstAt ??= came.lastAt;
+      hear(floatsOf(event.audio), came);
+    } else if (event.type === "speech.audio.done") {
+      part.done = event.menura;
+    }
   }
+  if (!part.done) throw new api.ApiError(t("error.cut"));
 }
 
-function takeOf(text, asked, came, since) {
-  const samples = joined(came.chunks);
-  const { done } = came;
-  const seconds = samples.length / done.sample_rate_hz;
-  return {
-    id: freshTakeId(),
-    made_on: new Date().toISOString(),
-    text,
-    asked,
-    model: done.model,
-    voice: done.voice ?? "",
-    voice_id: done.applied?.voice_id ?? "",
-    seed: done.seed,
-    rate: done.sample_rate_hz,
-    samples,
-    segments: segmentsOf(done, samples.length),
-    ignored: done.ignored ?? [],
-    finish: done.finish,
-    first_audio_s: (came.firstAt - since) / 1000,
-    speed: seconds / Math.max(0.001, (came.doneAt - since) / 1000),
-  };
+function hear(samples, { parts }) {
+  parts.at(-1).chunks.push(samples);
+  studio.hear(samples);
+}
+
+async function finished(take) {
+  studio.complete(take);
+  await keep(take);
+  return take;
+}
+
+// What came before an end that nobody wanted, or that somebody did, is a take too.
+async function rescued(text, asked, came, error) {
+  const { player } = studio;
+  const take = takeOf(text, asked, came);
+  if (take.samples.length >= WORTH_KEEPING_S * take.rate) {
+    if (api.isAbort(error)) player.pause();
+    await finished(take);
+  } else {
+    player.stop();
+    if (studio.take) player.load(studio.take.samples, studio.take.rate); // the one before is still there
+  }
 }
 
 /**
@@ -90,8 +93,9 @@ function takeOf(text, asked, came, since) {
  */
 export async function remake(made, index, { signal }) {
   const seed = drawnSeed();
-  const { text } = made.segments[index];
-  const body = { ...made.asked, input: text, seed, split: false, ...AS_FLOATS };
+  const { text, finish } = made.segments[index];
+  const asOne = finish !== STOPPED && { split: false }; // what was stopped may be a whole text
+  const body = { ...made.asked, input: text, seed, ...asOne, ...AS_FLOATS };
   const chunks = [];
   let done = null;
   for await (const event of api.events(PATH, body, { signal })) {

@@ -2,12 +2,14 @@
 // the settings with where each value came from.
 
 import { get } from "./api.js";
-import { el, fill } from "./dom.js";
-import { errorPlace } from "./notices.js";
+import { button, el, fill } from "./dom.js";
+import { copy, errorPlace } from "./notices.js";
 import { stylesheets } from "./stylesheet.js";
 import { bytes, dateOf, span, t } from "./words.js";
 
 const ASK_AGAIN_MS = 2000;
+const THIS_LOOK = 1;  // asking how the server is, is a request too
+const ID_SHOWN = "req_".length + 8;  // enough to tell them apart; the whole is copied
 
 /** The screen; it asks again every two seconds while it is looked at. */
 export async function screen(container, context) {
@@ -22,15 +24,13 @@ export async function screen(container, context) {
   async function draw() {
     clearTimeout(timer);
     try {
-      const [status, { data }] = await Promise.all([
-        get("/v1/status", { signal: context.signal }),
-        get("/v1/status/requests", { signal: context.signal }),
-      ]);
+      const status = await get("/v1/status", { signal: context.signal });
+      const { data } = await get("/v1/status/requests", { signal: context.signal });
       problem.clear();
       fill(tiles, ...tilesOf(status, data));
-      fill(models, modelTable(status.models.filter(({ state }) => state !== "absent")));
+      fill(models, modelTable(status.models.filter((model) => model.is_complete)));
       show(requests, requestTable(data));
-      if (!settings.firstChild) fill(settings, settingTable(status.settings));
+      if (!settings.firstChild) fill(settings, settingTable(status));
     } catch (error) {
       problem.show(error);
     }
@@ -63,8 +63,8 @@ function tilesOf({ version, uptime_s: uptime, models, requests, memory, device }
   const rows = models.reduce((sum, model) => sum + (model.rows ?? 0), 0);
   const speed = speedOf(log);
   return [
-    tile(t("status.live"), requests.live, t("status.waiting", { n: waiting })),
-    tile(t("status.speed"), speed ? t("status.times", { n: speed.toFixed(1) }) : "–", t("status.speed_help")),
+    tile(t("status.live"), Math.max(0, requests.live - THIS_LOOK), t("status.waiting", { n: waiting })),
+    tile(t("status.speed"), speed ? t("status.times", { n: speed.toFixed(1) }) : "–", t(speed ? "status.speed_help" : "status.no_speed")),
     tile(t("status.rows"), rows, t("status.rows_help")),
     tile(t("status.memory"), memory.available_bytes ? bytes(memory.available_bytes) : "–", t("status.memory_help")),
     tile(t("status.device"), device || "–", t("status.version", { version })),
@@ -103,22 +103,33 @@ function requestTable(log) {
   return table(
     ["status.at", "status.id", "status.route", "status.answer", "status.ms", "status.audio", "status.first", "status.model"],
     log.map((one) => [
-      dateOf(one.at * 1000, { timeStyle: "medium" }), el("code", {}, one.id), one.route, answer(one), one.ms === undefined ? "–" : Math.round(one.ms),
+      dateOf(one.at * 1000, { timeStyle: "medium" }), idButton(one.id), one.route, answer(one), one.ms === undefined ? "–" : Math.round(one.ms),
       one.audio_s ? span(one.audio_s) : "–", one.first_audio_s ? `${Math.round(one.first_audio_s * 1000)} ms` : "–",
       one.model || "–",
     ]), "status.requests");
 }
 
+const idButton = (id) => button(`${id.slice(0, ID_SHOWN)}…`, () => copy(id), {
+  kind: "link id", label: t("status.copy_id", { id }), title: id,
+});
+
 const answer = ({ status, finish }) => el("span", { class: status >= 400 || status === 0 ? "bad" : "good" },
   status || "–", finish && finish !== "stop" ? ` ${finish}` : "");
 
-const settingTable = (settings) => table(
+const settingTable = ({ settings, models }) => table(
   ["status.name", "status.value", "status.source"],
-  settings.map((one) => [
+  settings.map((one) => asServed(one, models)).map((one) => [
     el("div", {}, el("code", {}, one.name), one.help && el("p", { class: "help" }, one.help)),
     one.value === null || one.value === "" ? "–" : String(one.value),
     el("span", { class: one.source === "default" ? "" : "set" }, one.source),
   ]), "status.settings");
+
+// The first model that is served is the default one, whatever the settings name.
+function asServed(setting, models) {
+  const first = models.find((model) => model.is_default)?.name;
+  if (setting.name !== "default_model" || !first || first === setting.value) return setting;
+  return { ...setting, value: first, source: "--model", help: `${setting.help} ${t("status.served_first")}` };
+}
 
 function table(heads, rows, label) {
   return el("div", { class: "table-place", tabindex: "0", role: "region", "aria-label": t(label) },

@@ -7,8 +7,11 @@
 // `asked` is the request's body without its text; `from` and `to` are places in the samples;
 // `speed` is seconds of audio made in one second.
 
+/** How a segment ended that was not spoken to its end. */
+export const STOPPED = "stopped";
+
 /** An id that no other take has. */
-export function freshTakeId() {
+function freshTakeId() {
   const random = crypto.getRandomValues(new Uint32Array(2)); // randomUUID wants a secure context
   return `take_${Date.now().toString(36)}_${[...random].map((n) => n.toString(36)).join("")}`;
 }
@@ -22,8 +25,60 @@ export function drawnSeed() {
 /** The length in seconds. */
 export const secondsOf = (take) => take.samples.length / take.rate;
 
+/**
+ * The take of what came: `came.parts` are requests one after another, each with its text, its
+ * chunks of samples, and its outcome, or null where it did not come to its end.
+ */
+export function takeOf(text, asked, came) {
+  const samples = joined(came.parts.flatMap(({ chunks }) => chunks));
+  const done = came.parts.find((part) => part.done)?.done;
+  const isWhole = came.parts.every((part) => part.done);
+  const work = (came.lastAt - came.since) / 1000;
+  return {
+    id: freshTakeId(),
+    made_on: new Date().toISOString(),
+    text,
+    asked,
+    n_parts: came.parts.length,
+    first_part: came.parts[0]?.text ?? text,
+    model: done?.model ?? asked.model,
+    voice: done ? (done.voice ?? "") : came.name,
+    voice_id: done?.applied?.voice_id ?? "",
+    seed: done?.seed ?? null,
+    rate: came.rate,
+    samples,
+    segments: segmentsOfParts(came.parts),
+    ignored: done?.ignored ?? [],
+    finish: isWhole ? done.finish : STOPPED,
+    first_audio_s: ((came.firstAt ?? came.lastAt) - came.since) / 1000,
+    speed: samples.length / came.rate / Math.max(0.001, work),
+  };
+}
+
+function segmentsOfParts(parts) {
+  let at = 0;
+  return parts.flatMap((part) => {
+    const n = part.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    const own = part.done ? segmentsOf(part.done, n) : unfinished(part, n);
+    const from = at;
+    at += n;
+    return own.map((segment) => ({
+      ...segment,
+      start: segment.start + part.start,
+      end: segment.end + part.start,
+      from: segment.from + from,
+      to: segment.to + from,
+    }));
+  });
+}
+
+function unfinished({ text }, n) {
+  const whole = { text, start: 0, end: [...text].length };
+  return n ? [{ ...whole, from: 0, to: n, seed: null, finish: STOPPED }] : [];
+}
+
 /** The segments of an outcome (`menura.segments`), with places in the samples. */
-export function segmentsOf(outcome, nSamples) {
+function segmentsOf(outcome, nSamples) {
   return outcome.segments.map((segment) => ({
     text: segment.text,
     start: segment.start,

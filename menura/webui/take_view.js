@@ -5,7 +5,7 @@ import { errorPlace, toast } from "./notices.js";
 import { remake } from "./speaking.js";
 import { studio } from "./studio.js";
 import { factsOf } from "./take_facts.js";
-import { segmentAt } from "./take.js";
+import { segmentAt, STOPPED } from "./take.js";
 import { keep } from "./takes_store.js";
 import { clock, t } from "./words.js";
 
@@ -64,6 +64,7 @@ export function takeView() {
       ),
       segment.remade && el("span", { class: "badge ok" }, t("take.remade")),
       segment.finish === "length" && el("span", { class: "badge warn" }, t("take.cut")),
+      segment.finish === STOPPED && el("span", { class: "badge warn" }, t("take.stopped")),
       isBusy
         ? button(t("speak.stop"), () => busy.abort.abort(), {
             kind: "quiet again",

@@ -2,6 +2,8 @@
 // there are too many. A browser that keeps nothing (a private window) is no error: the list is
 // empty then.
 
+import { recall, remember } from "./memory.js";
+import { ownerNow } from "./owner.js";
 import { floatsOfShorts, shortsOf } from "./take.js";
 
 export const MAX_TAKES = 100;
@@ -9,21 +11,25 @@ export const MAX_BYTES = 500e6;
 const NAME = "menura";
 const OFF = "menura.history.off";
 let opened = null;
+let isBroken = false;
+
+/** Whether this browser refused to keep a take: it forbids that, or it is full. */
+export const hasFailed = () => isBroken;
 
 /** Whether new takes are kept. */
-export const isOn = () => localStorage.getItem(OFF) === null;
+export const isOn = () => recall(OFF) === null;
 
 /** Nothing; new takes are kept or not. What is there stays. */
 export function setOn(on) {
-  if (on) localStorage.removeItem(OFF);
-  else localStorage.setItem(OFF, "1");
+  if (on) remember(OFF, null);
+  else remember(OFF, "1");
 }
 
 /** Nothing; the take is kept, if takes are, and the oldest leave. A changed one replaces itself. */
 export async function keep(take) {
   if (!isOn()) return;
   const { samples, ...facts } = take;
-  const entry = { ...facts, n_samples: samples.length, n_bytes: samples.length * 2 };
+  const entry = { ...facts, owner: ownerNow(), n_samples: samples.length, n_bytes: samples.length * 2 };
   await attempt(async () => {
     await change((facts, audio) => {
       facts.put(entry);
@@ -34,8 +40,11 @@ export async function keep(take) {
   tell();
 }
 
-/** The kept takes without their sound, the newest first. */
-export async function list() {
+/** This person's takes without their sound, the newest first. */
+export const list = async () => (await everyone()).filter((take) => (take.owner ?? "") === ownerNow());
+
+// The takes of everyone who uses this browser.
+async function everyone() {
   const all = (await attempt(() => read("facts", (store) => store.getAll()))) ?? [];
   return all.sort((a, b) => (a.made_on < b.made_on ? 1 : -1));
 }
@@ -64,20 +73,12 @@ export async function forget(ids) {
   tell();
 }
 
-/** Nothing; all takes are gone. */
-export async function forgetAll() {
-  await attempt(() =>
-    change((facts, audio) => {
-      facts.clear();
-      audio.clear();
-    }),
-  );
-  tell();
-}
+/** Nothing; all takes of this person are gone. */
+export const forgetAll = async () => forget((await list()).map(({ id }) => id));
 
 /** The number of takes that went with a voice which was deleted. */
 export async function forgetVoice(voiceId, label) {
-  const ids = (await list())
+  const ids = (await everyone())
     .filter((take) =>
       take.voice_id
         ? take.voice_id === voiceId
@@ -90,14 +91,21 @@ export async function forgetVoice(voiceId, label) {
 
 async function prune() {
   let room = MAX_BYTES;
-  const leaving = (await list()).filter((take, index) => {
+  const leaving = (await everyone()).filter((take, index) => {
     room -= take.n_bytes;
     return index >= MAX_TAKES || (room < 0 && index > 0);
   });
   if (leaving.length) await forget(leaving.map(({ id }) => id));
 }
 
-const tell = () => window.dispatchEvent(new CustomEvent("menura:takes"));
+const tabs = new BroadcastChannel("menura.takes"); // the page in other tabs
+const tellHere = () => window.dispatchEvent(new CustomEvent("menura:takes"));
+tabs.addEventListener("message", tellHere);
+
+function tell() {
+  tellHere();
+  tabs.postMessage("changed");
+}
 
 /** What the deed gives, or undefined where this browser does not keep things. */
 async function attempt(deed) {
@@ -105,6 +113,10 @@ async function attempt(deed) {
     return await deed();
   } catch (error) {
     console.warn("The history of takes is not there:", error);
+    if (!isBroken) {
+      isBroken = true;
+      tell();
+    }
     return undefined;
   }
 }

@@ -2,6 +2,7 @@
 
 import { blob, form, get, patch, remove } from "./api.js";
 import { forget } from "./catalogue.js";
+import { about } from "./file_errors.js";
 
 const at = (voice, rest = "") => `/v1/voices/${encodeURIComponent(voice.id)}${rest}`;
 
@@ -22,6 +23,20 @@ export async function allVoices({ signal, mayManage }) {
 const callsOf = (voice, { data }) => Object.fromEntries(
   data.filter((one) => one.voice?.id === voice.id).map((one) => [one.model, one.id]));
 
+/** The smallest model that could be fetched to speak with any voice, null where there is none. */
+export async function modelToFetch(signal) {
+  const { data } = await get("/v1/store/models", { signal });
+  const able = data.filter((model) => !model.is_complete && model.capabilities.includes("clone"));
+  return able.sort((a, b) => a.download_bytes - b.download_bytes)[0] ?? null;
+}
+
+/** Whether any model here can speak with a voice. */
+export const isSpeakable = ({ fits }) => fits.some((fit) => fit.usable);
+
+/** Whether the server can write down what a recording says. */
+export const canTranscribe = async (signal) => (
+  Boolean((await get("/v1/voices", { signal })).can_transcribe));
+
 /** Where the Speak screen starts with a voice of a model, by what the server calls it. */
 export const speakWith = (call, model) => (
   `speak?voice=${encodeURIComponent(call)}&model=${encodeURIComponent(model)}`);
@@ -40,15 +55,17 @@ export async function speakWithNew(voice) {
 /** What the checks say of a clip, before anything is kept. */
 export function checkClip({ file, transcript, language, transcribe }, options) {
   const given = { transcript, language, transcribe: transcribe && "true" };
-  return form("/v1/voices/check", filled({ audio_sample: file, ...given }), options);
+  return about(file, () => (
+    form("/v1/voices/check", filled({ audio_sample: file, ...given }), options)));
 }
 
 /** The new voice; fields as in `POST /v1/audio/voices`, empty ones are left out. */
-export const makeVoice = (fields) => changing(form("/v1/audio/voices", filled(fields)));
+export const makeVoice = (fields) => (
+  changing(about(fields.audio_sample, () => form("/v1/audio/voices", filled(fields)))));
 
 /** The voices in a `.voice.zip` or a saved voice. */
 export const importVoices = async (file) => (
-  (await changing(form("/v1/voices/import", filled({ file })))).data);
+  (await changing(about(file, () => form("/v1/voices/import", filled({ file }))))).data);
 
 export const editVoice = (voice, changes) => changing(patch(at(voice), changes));
 export const removeVoice = (voice) => changing(remove(at(voice)));

@@ -3,10 +3,10 @@
 import { button, el, fill, icon } from "./dom.js";
 import { playButton } from "./clip_player.js";
 import { fitBadges } from "./fit_badges.js";
-import { previewOf, speakWithKept } from "./voice_api.js";
+import { isSpeakable, previewOf, speakWithKept } from "./voice_api.js";
 import { confirmRemoval, download, editDialog } from "./voice_dialogs.js";
 import { peaksOf, wavePicture } from "./wave_picture.js";
-import { dateOf, languageName, span, t } from "./words.js";
+import { bytes, dateOf, languageName, span, t } from "./words.js";
 
 const BARS = 72;
 
@@ -29,11 +29,23 @@ export function voiceCard(voice, context) {
       el("p", { class: "facts" }, facts(voice).join(" · "))),
     el("div", { class: "card-sound" }, play, wave),
     voice.notes && el("p", { class: "notes" }, voice.notes),
+    !isSpeakable(voice) && el("p", { class: "help" }, needsModel(context)),
     fitBadges(voice),
     el("footer", {},
-      button(t("card.speak"), () => context.go(speakWithKept(voice)), { kind: "plain", disabled: !voice.fits.some((fit) => fit.usable) }),
+      isSpeakable(voice)
+        ? button(t("card.speak"), () => context.go(speakWithKept(voice)), { kind: "plain" })
+        : toModel(context),
       context.mayManage && el("div", { class: "deeds" }, deeds(voice, context))));
 }
+
+// Where no model here can speak with a voice: which one could, and the way to it.
+const needsModel = ({ wanted }) => (wanted
+  ? t("card.needs_model", { model: wanted.name, size: bytes(wanted.download_bytes) })
+  : t("card.no_model"));
+
+const toModel = ({ wanted, can }) => (wanted && can("admin")
+  ? el("a", { class: "button plain", href: `#/models/${encodeURIComponent(wanted.name)}` }, t("card.to_model"))
+  : button(t("card.speak"), null, { kind: "plain", disabled: true }));
 
 function facts(voice) {
   const first = voice.clips[0];

@@ -82,4 +82,5 @@ export async function confirmRemoval(voice, context) {
   await forgetVoice(voice.id, voice.label);
   toast(t("remove.done", { name: voice.label }));
   await context.changed();
+  document.querySelector("#screen h1")?.focus();  // the button that was pressed went with its card
 }

@@ -1,8 +1,10 @@
 // The fields that every way of making a voice has: its name, its language, and the consent.
 
 import { get } from "./api.js";
-import { el, freshId } from "./dom.js";
-import { languageName, t } from "./words.js";
+import { el, field, fill, freshId } from "./dom.js";
+import { toast } from "./notices.js";
+import { isSpeakable, speakWithNew } from "./voice_api.js";
+import { dateOf, languageName, t } from "./words.js";
 
 /** A select with the languages of the served models; `chosen` may be one that none of them has. */
 export async function languageSelect(chosen, signal) {
@@ -22,20 +24,36 @@ export async function languageSelect(chosen, signal) {
  */
 export function consentFields() {
   const group = freshId("consent");
-  const words = el("textarea", { rows: "2", "aria-label": t("consent.words") });
-  const place = el("div", { class: "consent-words", hidden: true }, words);
+  const words = el("textarea", { rows: "3", on: { input: judge } });
+  const place = el("div", { class: "consent-words", hidden: true });
+  const written = { own: t("consent.own_words"), other: "" };
+  let now = "";
   const choice = (whose) => el("label", { class: "choice" },
     el("input", { type: "radio", name: group, value: whose, required: true, on: { change: () => chosen(whose) } }),
     el("span", {}, t(`consent.${whose}`)));
   function chosen(whose) {
+    if (now) written[now] = words.value;
+    now = whose;
     place.hidden = false;
     words.required = true;  // not while it is hidden: nobody could be led to it
-    words.value = t(`consent.${whose}_words`);
+    words.value = written[whose];
+    words.placeholder = t(`consent.${whose}_example`, { date: dateOf(new Date(), { dateStyle: "long" }) });
+    fill(place, field(t(`consent.${whose}_asks`), words, t("consent.help")));
+    judge();
     if (whose === "other") words.focus();
+  }
+  function judge() {
+    words.setCustomValidity(words.value.trim() ? "" : t(`consent.${now}_asks`));
   }
   const node = el("fieldset", { class: "consent" },
     el("legend", {}, t("consent.title")),
-    choice("own"), choice("other"), place,
-    el("p", { class: "help" }, t("consent.help")));
+    choice("own"), choice("other"), place);
   return { node, text: () => (place.hidden ? "" : words.value.trim()) };
+}
+
+/** Nothing; the person is told that a voice is kept, and led to Speak where it can speak already. */
+export function tellKept(voice, go) {
+  const speak = { text: t("card.speak"), run: async () => go(await speakWithNew(voice)) };
+  if (isSpeakable(voice)) toast(t("add.saved", { name: voice.label }), { action: speak });
+  else toast(t("add.saved_only", { name: voice.label }));
 }

@@ -3,18 +3,21 @@
 
 import { designs, takesStyle, voicesOf } from "./catalogue.js";
 import { el, field, fill } from "./dom.js";
+import { recall, remember } from "./memory.js";
 import { optionsForm } from "./options_form.js";
+import { mine } from "./owner.js";
 import { bytes, languageName, t } from "./words.js";
 
 const KEPT = "menura.settings";
 const [SLOWEST, FASTEST] = [0.5, 2];
 
 export class VoicePanel {
-  /** `changed()` is called after each change. */
-  constructor(changed) {
+  /** `changed()` is called after each change; `mayAdd`: whether the person may add voices. */
+  constructor(changed, { mayAdd }) {
     this.changed = changed;
+    this.mayAdd = mayAdd;
     this.kept = readKept(); // { model, voice, language, instructions, speed, options by model }
-    this.all = { models: [], voices: [], absent: [] };
+    this.all = { models: [], voices: [], absent: [], longest: Infinity };
     this.form = null;
     this.element = el("section", { class: "panel", "aria-label": t("panel.label") });
   }
@@ -32,8 +35,13 @@ export class VoicePanel {
   /** Who speaks, in short. */
   get summary() {
     if (!this.model) return this.absent?.name ?? "";
+    return [this.voiceName, this.model.id].filter(Boolean).join(" · ");
+  }
+
+  /** The chosen voice as people call it, "" for none. */
+  get voiceName() {
     const voice = this.all.voices.find(({ id }) => id === this.kept.voice);
-    return [voice && plainName(voice), this.model.id].filter(Boolean).join(" · ");
+    return voice ? plainName(voice) : "";
   }
 
   /** Nothing; what there is, and what is wished of it: `{ model, voice, language ... }`. */
@@ -95,7 +103,7 @@ export class VoicePanel {
 
   note() {
     if (this.model) this.kept.options[this.model.id] = this.form.values();
-    localStorage.setItem(KEPT, JSON.stringify(this.kept));
+    remember(mine(KEPT), JSON.stringify(this.kept));
     this.changed();
   }
 
@@ -126,7 +134,7 @@ export class VoicePanel {
     const voices = [...own, ...presets];
     const canDoWithout = model.menura.speaks_without_voice || designs(model);
     this.settleVoice(model, voices, canDoWithout);
-    if (!voices.length) return canDoWithout ? null : noVoices();
+    if (!voices.length) return canDoWithout ? null : noVoices(this.mayAdd);
     const entry = (voice) =>
       el("option", { value: voice.id, selected: voice.id === this.kept.voice }, plainName(voice));
     const group = (label, some) => some.length > 0 && el("optgroup", { label }, some.map(entry));
@@ -211,7 +219,7 @@ export function settingsOf(asked) {
 
 function readKept() {
   try {
-    return { options: {}, ...JSON.parse(localStorage.getItem(KEPT) ?? "{}") };
+    return { options: {}, ...JSON.parse(recall(mine(KEPT)) ?? "{}") };
   } catch {
     return { options: {} };
   }
@@ -232,7 +240,16 @@ function aboutVoice(voice) {
   return [voice.description, language].filter(Boolean).join(" · ");
 }
 
-const noVoices = () =>
-  el("p", { class: "help needs-voice" }, t("panel.no_voices"), " ", [
-    el("a", { href: "#/voices" }, t("panel.add_voice")),
-  ]);
+const noVoices = (mayAdd) =>
+  el(
+    "div",
+    { class: "field" },
+    el("p", { class: "legend" }, t("panel.voice")),
+    el(
+      "p",
+      { class: "help needs-voice" },
+      t("panel.no_voices"),
+      " ",
+      mayAdd ? el("a", { href: "#/voices/add" }, t("panel.add_voice")) : t("error.ask_keeper"),
+    ),
+  );

@@ -6,7 +6,7 @@ import { dropping } from "./clip_source.js";
 import { button, el, fill, icon } from "./dom.js";
 import { errorPlace, toast } from "./notices.js";
 import { stylesheets } from "./stylesheet.js";
-import { allVoices, importVoices, speakWith } from "./voice_api.js";
+import { allVoices, importVoices, isSpeakable, modelToFetch, speakWith } from "./voice_api.js";
 import { voiceCard } from "./voice_card.js";
 import { languageName, t } from "./words.js";
 
@@ -19,7 +19,7 @@ const INNER = {
 export async function screen(container, context) {
   await stylesheets("voices", "clip");
   const inner = INNER[context.route.parts[0]];
-  if (inner) {
+  if (inner && context.can("voices")) {
     const module = await inner();
     return module.screen(container, context);
   }
@@ -33,7 +33,9 @@ async function overview(container, context) {
 
   async function draw() {
     const voices = await allVoices({ signal: context.signal, mayManage });
-    fill(place, ...sections(voices, { ...context, mayManage, changed: draw, problem }));
+    const lacks = voices.library.some((voice) => !isSpeakable(voice));
+    const wanted = lacks ? await modelToFetch(context.signal) : null;
+    fill(place, ...sections(voices, { ...context, mayManage, changed: draw, problem, wanted }));
   }
   async function take(files) {
     problem.clear();
@@ -81,8 +83,8 @@ function emptyState({ go, mayManage }) {
   return el("div", { class: "empty" },
     icon("microphone", 32),
     el("h2", {}, t("voices.none")),
-    el("p", {}, t("voices.none_help")),
-    mayManage && button(t("voices.add_first"), () => go("voices/add"), { kind: "primary" }));
+    el("p", {}, t(mayManage ? "voices.none_help" : "error.ask_keeper")),
+    mayManage && button(t("voices.add_first"), () => go("voices/add"), { kind: "plain" }));
 }
 
 function presetList(presets, { go }) {
@@ -113,13 +115,11 @@ function brokenList(broken) {
       el("dt", {}, name), el("dd", {}, reason)))));
 }
 
-async function taken(files, { go, announce }) {
+async function taken(files, { go }) {
   for (const file of files) {
     if (/\.(zip|safetensors)$/i.test(file.name)) {
       const voices = await importVoices(file);
-      const text = t("voices.imported", { names: voices.map(({ label }) => label).join(", ") });
-      toast(text);
-      announce(text);
+      toast(t("voices.imported", { names: voices.map(({ label }) => label).join(", ") }));
     } else {
       handOver.file = file;
       go("voices/add");

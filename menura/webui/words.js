@@ -1,6 +1,8 @@
 // The page's words in the language of the person who reads it. A table is one module of plain
 // texts by key; `{name}` takes a value, and a text may have forms by number ({ one, other }).
 
+import { recall, remember } from "./memory.js";
+
 const LANGUAGES = ["en", "zh"];
 const KEPT = "menura.language";
 const tables = [];
@@ -12,7 +14,7 @@ export const language = () => current;
 
 /** The chosen language, else the browser's first that the page has. */
 export function preferred() {
-  const kept = localStorage.getItem(KEPT);
+  const kept = recall(KEPT);
   if (LANGUAGES.includes(kept)) return kept;
   const wished = (navigator.languages ?? [navigator.language]).map((tag) => tag.slice(0, 2));
   return wished.find((tag) => LANGUAGES.includes(tag)) ?? "en";
@@ -35,7 +37,7 @@ export async function more(stem) {
 
 /** Nothing; the choice is kept, and the page is built anew by the caller. */
 export function choose(wished) {
-  localStorage.setItem(KEPT, wished);
+  remember(KEPT, wished);
 }
 
 /** Whether there are words for a key. */

@@ -59,12 +59,14 @@ def scenes() -> Mapping[str, Scene]:
     """What is shown, by name: each brings a fresh page to where the picture is taken."""
     return {
         "speak": lambda screens, _: _speak(screens),
+        "speak-options": lambda screens, _: _options(screens),
         "take": lambda screens, _: _take(screens),
         "voices": lambda screens, _: _go(screens, "voices"),
         "voice-edit": lambda screens, _: _edit(screens),
         "add": lambda screens, _: _go(screens, "voices/add"),
         "add-record": lambda screens, _: _record(screens),
         "add-good": lambda screens, clip: _check(screens, clip.good),
+        "add-consent": lambda screens, clip: _consent(screens, clip.good),
         "add-clipped": lambda screens, clip: _check(screens, clip.clipped),
         "design": lambda screens, _: _go(screens, "voices/design"),
         "models": lambda screens, _: _go(screens, "models"),
@@ -81,6 +83,13 @@ def _go(screens: Screens, place: str) -> None:
 def _speak(screens: Screens) -> None:
     screens.go("speak").page.locator("#model").wait_for(state="attached")
     screens.page.locator("#text").fill(TEXT)
+    screens.page.wait_for_load_state("networkidle")
+
+
+def _options(screens: Screens) -> None:
+    _speak(screens)
+    screens.choose("tiny-base")
+    screens.page.locator(".more > summary").click()
     screens.page.wait_for_load_state("networkidle")
 
 
@@ -112,6 +121,11 @@ def _record(screens: Screens) -> None:
 def _check(screens: Screens, clip: Path) -> None:
     screens.go("voices/add").give_recording(clip)
     screens.page.locator("input[type=radio]").first.check()
+
+
+def _consent(screens: Screens, clip: Path) -> None:
+    _check(screens, clip)
+    screens.page.locator("input[type=radio]").last.check()
 
 
 def take(folder: Path) -> int:

@@ -119,3 +119,16 @@ def tab_to(page: "Page", element_id: str) -> None:
         if page.evaluate("document.activeElement.id") == element_id:
             return
     raise AssertionError(f"Tab never reaches #{element_id}")
+
+
+def test_at_twice_the_size_the_speak_button_is_whole(browser: "Browser", server: Told) -> None:
+    with opened(browser, server.address, viewport={"width": 720, "height": 450}) as screens:
+        screens.go("speak").choose("builtin")
+        screens.page.locator("#panel-place > summary").click()
+        screens.write("Hello.")
+        is_seen = """() => {
+          const box = document.getElementById("speak-button").getBoundingClientRect();
+          const at = document.elementFromPoint(box.x + box.width / 2, box.bottom - 3);
+          return Boolean(at?.closest("#speak-button"));
+        }"""
+        assert screens.page.evaluate(is_seen)

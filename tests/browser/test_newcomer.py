@@ -1,5 +1,6 @@
 """A newcomer's way, timed: from `menura serve` to the first sentence in a voice of their own."""
 
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,3 +53,15 @@ def test_from_serve_to_the_first_cloned_sentence(
         print()  # noqa: T201
         for step, seconds in times:
             print(f"newcomer {seconds:6.1f} s  {step}")  # noqa: T201
+
+
+def test_a_voice_that_no_model_here_can_use_leads_to_one_that_can(
+    browser: "Browser", tmp_path: Path, recording: Path
+) -> None:
+    with serving(tmp_path / "home", "--no-key") as told, opened(browser, told.address) as screens:
+        screens.add_voice(recording, "Newcomer")
+        card = screens.card("Newcomer")
+        expect(card).to_contain_text(re.compile("No model here .* qwen3-tts-0.6b-base can"))
+        assert screens.page.get_by_role("button", name="Speak with it").count() == 0
+        card.get_by_role("link", name="Get the model").click()
+        expect(screens.button("Fetch qwen3-tts-0.6b-base")).to_be_focused()

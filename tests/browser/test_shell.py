@@ -105,6 +105,79 @@ def test_a_wrong_key_is_refused_in_words(browser: "Browser", keyed: Told) -> Non
         expect(screens.alert()).to_contain_text("key")
 
 
+def test_the_sign_in_page_speaks_other_languages_too(browser: "Browser", keyed: Told) -> None:
+    with opened(browser, keyed.address) as screens:
+        screens.go("speak").button("中文").click()
+        expect(screens.page.get_by_role("heading", level=1)).to_have_text("登录")
+
+
+def test_a_screen_whose_files_do_not_come_says_so_and_is_tried_again(screens: Screens) -> None:
+    screens.go("speak")
+    screens.page.route("**/models.js", lambda route: route.abort())
+    screens.page.get_by_role("link", name="Models").click()
+    expect(screens.alert()).to_contain_text("The server does not answer.")
+    screens.page.unroute("**/models.js")
+    screens.button("Try again").click()
+    expect(screens.page.get_by_role("heading", name="Models")).to_be_visible()
+
+
+def test_the_next_person_does_not_see_what_the_last_one_wrote_and_made(
+    browser: "Browser", keyed: Told
+) -> None:
+    with opened(browser, keyed.address) as screens:
+        page = screens.go("speak").page
+        page.evaluate("""() => {
+          localStorage.setItem("menura.draft@someone else", "Not for you.");
+        }""")
+        page.get_by_label("Key", exact=True).fill(keyed.key)
+        screens.button("Sign in").click()
+        screens.spoken("For me alone.")
+        label = page.evaluate("fetch('/session').then((answer) => answer.json())")["label"]
+        assert page.evaluate(f"localStorage.getItem('menura.draft@{label}')") == "For me alone."
+        assert page.evaluate("localStorage.getItem('menura.draft')") is None
+
+
+def test_a_key_that_may_only_speak_meets_no_dead_ends(browser: "Browser", keyed: Told) -> None:
+    with opened(browser, keyed.address) as screens:
+        page = screens.page
+        session = {"signed_in": True, "scopes": ["speak"], "label": "reader"}
+        page.route("**/session", lambda route: route.fulfill(json=session))
+        page.context.set_extra_http_headers({"authorization": f"Bearer {keyed.key}"})
+        screens.go("voices/add")
+        expect(page.get_by_text("Whoever runs this server can add voices.")).to_be_visible()
+        assert screens.button("Add a voice").count() == 0
+        screens.go("status")
+        expect(page.get_by_text("Your key does not open that screen.")).to_be_visible()
+        screens.go("speak")
+        page.locator("#model option").first.wait_for(state="attached")
+        assert page.locator("#model optgroup").count() == 0
+
+
+def test_a_key_for_the_administration_alone_is_offered_what_it_opens(
+    browser: "Browser", keyed: Told
+) -> None:
+    with opened(browser, keyed.address) as screens:
+        session = {"signed_in": True, "scopes": ["admin"], "label": "keeper"}
+        screens.page.route("**/session", lambda route: route.fulfill(json=session))
+        screens.page.context.set_extra_http_headers({"authorization": f"Bearer {keyed.key}"})
+        screens.go("status")
+        names = screens.page.get_by_role("navigation").get_by_role("link").all_inner_texts()
+        assert names == ["History", "Status"]
+
+
+def test_who_signs_out_while_speaking_leaves_nothing(browser: "Browser", keyed: Told) -> None:
+    with opened(browser, keyed.address) as screens:
+        screens.go("speak").page.get_by_label("Key", exact=True).fill(keyed.key)
+        screens.button("Sign in").click()
+        screens.speak("Nobody else may hear this. " * 100)
+        screens.until("window.menuraPlayer.samplesPlayed > 0")
+        screens.button("Sign out").click()
+        screens.page.get_by_label("Key", exact=True).wait_for()
+        screens.until("window.menura.studio.live === null")
+        assert screens.page.evaluate("window.menura.take()") is None
+        assert screens.page.evaluate("window.menuraPlayer.duration_s") == 0
+
+
 def test_a_person_signs_in_speaks_and_signs_out(browser: "Browser", keyed: Told) -> None:
     with opened(browser, keyed.address) as screens:
         screens.go("speak").page.get_by_label("Key", exact=True).fill(keyed.key)
@@ -116,3 +189,12 @@ def test_a_person_signs_in_speaks_and_signs_out(browser: "Browser", keyed: Told)
         expect(screens.button("Speak")).to_be_visible()
         screens.button("Sign out").click()
         expect(screens.page.get_by_label("Key", exact=True)).to_be_visible()
+
+
+def test_a_browser_that_remembers_nothing_shows_the_page_all_the_same(screens: Screens) -> None:
+    screens.page.add_init_script("""
+      Object.defineProperty(window, "localStorage", { get() { throw new Error("denied"); } });
+    """)
+    screens.go("speak").choose("builtin")
+    screens.spoken("Hello.")
+    assert screens.take_length() > 0

@@ -1,5 +1,6 @@
 """Speaking on the page: what is heard, when it begins, and what stops it."""
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser import heard
 from tests.browser.screens import Screens, number_in, opened
-from tests.serving_process import Told
+from tests.serving_process import Told, serving, tone_model
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -69,6 +70,81 @@ def test_stop_ends_the_work_and_the_sound(screens: Screens, server: Told) -> Non
     screens.until("window.menura.studio.live === null")
     screens.go("status")
     expect(screens.page.locator(".tile").first).to_contain_text("0")
+
+
+def test_a_click_that_comes_twice_speaks_once(screens: Screens) -> None:
+    screens.go("speak").choose("builtin")
+    screens.write("Twice.")
+    screens.button("Speak").dblclick()
+    screens.made()
+    assert screens.take_length() > 0
+
+
+def test_a_text_that_is_too_long_for_one_request_is_spoken_in_parts(
+    browser: "Browser", tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("short")
+    flags = ("--no-key", "--max-characters", "40", "--model", tone_model(folder / "tone"))
+    text = "One two three. Four five six seven.\n\nEight nine ten. Eleven twelve thirteen."
+    with serving(folder / "home", *flags) as told, opened(browser, told.address) as screens:
+        screens.go("speak").choose("tone", "low")
+        screens.write(text)
+        expect(screens.page.locator("#plan")).to_contain_text("in 2 parts, one after another")
+        screens.button("Speak").click()
+        screens.made()
+        take = "window.menura.take()"
+        assert screens.page.evaluate(f"{take}.segments.map((one) => one.text).join('')") == text
+        places = screens.page.evaluate(f"{take}.segments.map((one) => [one.start, one.end])")
+        assert places[0][0] == 0
+        assert places[-1][1] == len(text)
+        ends = screens.page.evaluate(f"{take}.segments.map((one) => [one.from, one.to])")
+        assert all(before[1] <= after[0] for before, after in itertools.pairwise(ends))
+        assert ends[-1][1] <= screens.take_length()
+        screens.page.locator("#copy-request").click()
+        expect(screens.page.locator("#request")).to_contain_text("the first of its 2 parts")
+
+
+def test_what_came_before_stop_is_kept(screens: Screens) -> None:
+    screens.go("speak").choose("tone", "low")
+    screens.speak("ENDLESS")
+    screens.until("window.menuraPlayer.samplesPlayed > 8000")
+    screens.button("Stop").click()
+    screens.made()
+    assert screens.take_length() > 8000
+    expect(screens.page.locator("li.segment")).to_contain_text("stopped here")
+    screens.page.locator("#play").click()
+    screens.until("window.menuraPlayer.state === 'playing'")
+    screens.go("history")
+    expect(screens.page.locator("[data-take]")).to_have_count(1)
+
+
+def test_letters_that_a_model_does_not_read_are_said_in_words(screens: Screens) -> None:
+    screens.go("speak").choose("builtin")
+    screens.write("今天")
+    expect(screens.alert()).to_contain_text(
+        "This model cannot read some letters of the text: 今 天."
+    )
+    screens.button("Speak").click()
+    expect(screens.page.locator("#announcer")).to_have_text("")
+
+
+def test_what_is_spoken_is_called_by_the_voices_name(screens: Screens) -> None:
+    screens.go("speak").choose("tone", "low")
+    screens.speak("ENDLESS")
+    expect(screens.page.locator("#dock strong")).to_have_text("low")
+    screens.button("Stop").click()
+    expect(screens.page.locator("#announcer")).to_have_text("Stopped.")
+
+
+def test_a_request_has_a_key_only_where_the_server_wants_one(screens: Screens) -> None:
+    screens.go("speak").choose("builtin")
+    screens.spoken("Once.")
+    screens.page.locator("#copy-request").click()
+    text = screens.page.locator("#request-text")
+    expect(text).to_contain_text("/v1/audio/speech")
+    expect(text).not_to_contain_text("MENURA_KEY")
+    screens.page.locator("#request-python").click()
+    expect(text).not_to_contain_text("MENURA_KEY")
 
 
 def test_an_error_is_shown_in_words_and_the_next_try_works(screens: Screens) -> None:

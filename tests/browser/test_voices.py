@@ -2,12 +2,16 @@
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser import clips
 from tests.browser.screens import Screens
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Route
 
 pytestmark = pytest.mark.browser
 
@@ -71,6 +75,8 @@ def test_what_is_wrong_with_a_recording_is_said_and_it_is_not_kept(
     refusal = screens.page.locator(".finding.refuse")
     expect(refusal.first).to_contain_text("Cannot be used")
     expect(screens.button("Save the voice")).to_be_disabled()
+    expect(screens.page.locator(".trim")).to_have_count(0)  # nothing is kept of it
+    expect(screens.page.locator(".figures")).not_to_contain_text("-70")
     screens.button("Take another recording").click()
     screens.give_recording(clips.clipped(tmp_path / "clipped.wav"))
     expect(screens.page.locator("svg.wave .span").first).to_be_visible()
@@ -82,6 +88,71 @@ def test_a_voice_is_not_kept_without_consent(screens: Screens, recording: Path, 
     screens.button("Save the voice").click()
     assert screens.page.locator("input[type=radio]:invalid").count() == 2
     expect(screens.page.get_by_role("heading", name="Add a voice")).to_be_visible()
+
+
+def test_consent_of_someone_else_says_who_agreed_and_how_and_is_kept(
+    screens: Screens, recording: Path, label: str
+) -> None:
+    page = screens.go("voices/add").page
+    screens.give_recording(recording)
+    page.get_by_label("Name", exact=True).fill(label)
+    page.get_by_label("Someone else").check()
+    words = page.get_by_label("Who is it, and how did they agree?")
+    expect(words).to_have_value("")
+    expect(words).to_have_attribute("placeholder", re.compile(r"agreed on .*\d{4}"))
+    words.fill("   ")
+    screens.button("Save the voice").click()
+    assert page.locator("textarea:invalid").count() == 1  # blank is nobody's consent
+    words.fill("Maria Berg agreed on 3 May 2026, by e-mail.")
+    screens.button("Save the voice").click()
+    screens.card(label).wait_for()
+    screens.button(f"Edit {label}").click()
+    expect(page.get_by_label("Consent", exact=True)).to_have_value(
+        "Maria Berg agreed on 3 May 2026, by e-mail."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("notes.wav", b"Dear diary, ...", "“notes.wav” is not a recording that can be read."),
+        ("cut.wav", b"RIFF\x24\x00\x00\x00WAVEfmt ", "“cut.wav”"),
+        ("nothing.wav", b"", "“nothing.wav” is empty."),
+    ],
+)
+def test_a_file_that_is_no_recording_is_named_and_no_field_of_a_form(
+    screens: Screens, tmp_path: Path, name: str, content: bytes, says: str
+) -> None:
+    given = tmp_path / name
+    given.write_bytes(content)
+    screens.go("voices/add").page.locator("input[data-role=clip]").set_input_files(given)
+    expect(screens.alert()).to_contain_text(says)
+    expect(screens.alert()).not_to_contain_text(re.compile("audio_sample|clip"))
+
+
+def test_a_file_that_is_no_voice_is_named(screens: Screens, tmp_path: Path) -> None:
+    given = tmp_path / "holiday.zip"
+    given.write_bytes(b"not a voice")
+    screens.go("voices").page.locator("input[data-role=import]").set_input_files(given)
+    expect(screens.alert()).to_contain_text("“holiday.zip” is no voice")
+
+
+def test_nobody_is_offered_a_transcript_that_the_server_cannot_write(
+    screens: Screens, recording: Path
+) -> None:
+    page = screens.page
+    able = {"on": False}
+
+    def answer(route: "Route") -> None:
+        given = route.fetch().json()
+        route.fulfill(json={**given, "can_transcribe": able["on"]})
+
+    page.route("**/v1/voices", answer)
+    screens.go("voices/add").give_recording(recording)
+    expect(screens.button("Write it down for me")).to_be_hidden()
+    able["on"] = True
+    screens.go("voices").go("voices/add").give_recording(recording)
+    expect(screens.button("Write it down for me")).to_be_visible()
 
 
 def test_markup_in_a_label_is_shown_as_text(screens: Screens, recording: Path) -> None:

@@ -9,7 +9,7 @@ import menura
 from menura.desk import Desk
 from menura.engines import registry
 from menura.errands import Ask, Cancel, Ended, EndWords, Event, Flush, Heard, Say
-from menura.errors import InvalidValueError
+from menura.errors import VoiceNotFoundError
 from menura.runtime.seeding import derive
 from menura.speech import FinishReason, FloatArray, SpeechRequest
 from tests.unit.letters import Letters, begun, ended, reports_of, samples_of, told
@@ -95,7 +95,7 @@ def test_a_cancelled_request_leaves_the_desk_free(tts: menura.TTS, like: SpeechR
 def test_a_bad_request_touches_no_other(tts: menura.TTS, like: SpeechRequest) -> None:
     good = Ask(1, replace(like, text=TEXTS[0]))
     events = told(tts, good, Ask(2, replace(like, text="x", voice="no such voice")))
-    assert isinstance(ended(events, 2).error, InvalidValueError)
+    assert isinstance(ended(events, 2).error, VoiceNotFoundError)
     assert same(tts, samples_of(events, 1), alone(tts, good.request, stream=True))
 
 

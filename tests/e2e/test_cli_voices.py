@@ -125,7 +125,7 @@ def test_fit_tells_before_anything_is_spoken(anna: LibraryVoice, base: str, mode
     assert (found["usable"], found["missing"]) == (True, [])
     run("voices", "edit", "Anna", "--ref-text", "")
     page = run("voices", "fit", "Anna", "-m", base).out
-    assert 'menura voices edit "Anna" --ref-text TEXT' in page
+    assert "menura voices edit Anna --ref-text TEXT" in page
     ran = run("voices", "fit", "Anna", "-m", models / "custom", "--json")
     assert ran.code == 4
     listed = run("voices", "-m", base).out

@@ -458,7 +458,7 @@ def test_a_name_that_nobody_knows_is_an_error(tmp_path: Path) -> None:
         ({"language": "jp"}, "language"),
         ({"language": 5}, "language"),
         ({"instruct": 5}, "instruct"),
-        ({"voice": "lo"}, "voice"),
+        ({"voice": b"low"}, "voice"),
         ({"loudness": 2}, "loudness"),
         ({"frames_per_wrod": 2}, "frames_per_wrod"),
     ],

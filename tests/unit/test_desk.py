@@ -147,7 +147,7 @@ def test_errands_for_a_request_that_has_ended_are_nothing(tone: menura.TTS) -> N
 @pytest.mark.parametrize(
     ("bad", "error"),
     [
-        (SpeechRequest("x", voice="nobody"), InvalidValueError),
+        (SpeechRequest("x", voice="nobody"), VoiceNotFoundError),
         (SpeechRequest("x", options={"loudness": 7}), InvalidValueError),
         (SpeechRequest("x", options={"loudness": float("nan")}), InvalidValueError),
         (SpeechRequest(" ... "), NothingToSpeakError),

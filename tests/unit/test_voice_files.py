@@ -15,7 +15,7 @@ import menura
 from menura import voice_files
 from menura.cli.request import request_of
 from menura.cli.say import SayFlags
-from menura.errors import InvalidValueError, MenuraError, UnsupportedError
+from menura.errors import InvalidValueError, MenuraError, UnsupportedError, VoiceNotFoundError
 from menura.runtime.array_files import read_arrays, write_arrays
 from menura.speech import Origin
 
@@ -203,5 +203,11 @@ def test_the_command_line_takes_a_file_for_a_voice(saved: Path) -> None:
 
 
 def test_a_request_from_elsewhere_opens_no_file(tone: menura.TTS, saved: Path) -> None:
-    with pytest.raises(InvalidValueError, match="not one of this model's"):
+    with pytest.raises(VoiceNotFoundError, match="there is no voice"):
         tone.speak("alpha", voice=str(saved))
+
+
+def test_what_is_said_to_be_the_librarys_is_no_file() -> None:
+    assert (
+        request_of(SayFlags(voice="lib:anna.safetensors"), "alpha").voice == "lib:anna.safetensors"
+    )

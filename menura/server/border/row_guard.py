@@ -93,7 +93,8 @@ class RowGuard:
     def _check_kind(self, connection: HTTPConnection) -> None:
         allowed = self.row.body.media_types
         given = connection.headers.get("content-type", "").partition(";")[0].strip().casefold()
-        if allowed and given not in allowed:
+        is_none = self.row.body.is_optional and not given and not has_body(connection)
+        if allowed and given not in allowed and not is_none:
             raise Problem(
                 415,
                 "wrong_content_type",

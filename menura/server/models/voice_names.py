@@ -24,6 +24,9 @@ OPENAI_VOICES = (
     "alloy", "ash", "ballad", "coral", "echo", "fable", "onyx", "nova", "sage", "shimmer", "verse",
     "marin", "cedar",
 )  # fmt: skip
+OPENAI_MODELS = ("tts-1", "gpt-4o")
+"""How the names of OpenAI's models that speak begin."""
+
 _SHOWN = 60  # characters of a given word in an error
 _MOST_LISTED = 40
 

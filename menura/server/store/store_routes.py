@@ -15,7 +15,7 @@ from menura.catalogue import lookup, suggest
 from menura.errors import ModelNotFoundError
 from menura.server.border.json_body import OpenBody
 from menura.server.border.problems import Problem
-from menura.server.routes import NO_BODY, SMALL_JSON, Route, Scope, ServerParts, parts_of
+from menura.server.routes import NO_BODY, OPTIONAL_JSON, Route, Scope, ServerParts, parts_of
 from menura.server.store.jobs import JobKind, JobState, StoreJob, new_job
 from menura.server.store.shelf import ShelfModel
 from menura.server.voices import audit
@@ -214,10 +214,12 @@ def _job_entry(job: StoreJob) -> JobEntry:
 _MODEL = "/v1/store/models/{name}"
 ROUTES = (
     Route("/v1/store/models", ("GET",), Scope.SPEAK, NO_BODY, list_models, "List what is here"),
-    Route(f"{_MODEL}/pull", ("POST",), Scope.ADMIN, SMALL_JSON, pull, "Bring a model"),
-    Route(f"{_MODEL}/verify", ("POST",), Scope.ADMIN, SMALL_JSON, verify, "Check a model's files"),
-    Route(f"{_MODEL}/load", ("POST",), Scope.ADMIN, SMALL_JSON, load, "Load a model"),
-    Route(f"{_MODEL}/unload", ("POST",), Scope.ADMIN, SMALL_JSON, unload, "Unload a model"),
+    Route(f"{_MODEL}/pull", ("POST",), Scope.ADMIN, OPTIONAL_JSON, pull, "Bring a model"),
+    Route(
+        f"{_MODEL}/verify", ("POST",), Scope.ADMIN, OPTIONAL_JSON, verify, "Check a model's files"
+    ),
+    Route(f"{_MODEL}/load", ("POST",), Scope.ADMIN, OPTIONAL_JSON, load, "Load a model"),
+    Route(f"{_MODEL}/unload", ("POST",), Scope.ADMIN, OPTIONAL_JSON, unload, "Unload a model"),
     Route("/v1/store/jobs", ("GET",), Scope.ADMIN, NO_BODY, list_jobs, "List the jobs"),
     Route("/v1/store/jobs/{job_id}", ("GET",), Scope.ADMIN, NO_BODY, one_job, "Show a job"),
     Route("/v1/store/jobs/{job_id}", ("DELETE",), Scope.ADMIN, NO_BODY, cancel_job, "End a job"),

@@ -21,7 +21,15 @@ from menura.runtime.whole_file import whole_file
 from menura.server.border.problems import Problem
 from menura.settings import folders
 from menura.voice_library.labels import checked_label
-from menura.voice_library.plain_files import read_plain, settle, write_lasting
+from menura.voice_library.plain_files import (
+    OWN_FILE,
+    OWN_FOLDER,
+    own_folder,
+    read_plain,
+    settle,
+    tighten,
+    write_lasting,
+)
 from menura.voice_library.record import now
 from menura.voice_library.strict_json import StrictObject
 
@@ -89,9 +97,9 @@ class ConsentStore:
         record = ConsentRecord(f"cons_{secrets.token_hex(16)}", _name(name), language, now())
         making = self._folder / f"{_MAKING}{secrets.token_hex(8)}"
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            own_folder(self._folder)
             self._sweep()
-            making.mkdir()
+            making.mkdir(OWN_FOLDER)
             write_lasting(making / _RECORDING, flac)
             write_lasting(making / _RECORD, _json(record))
             settle(making)
@@ -106,8 +114,10 @@ class ConsentStore:
         """The consent with another name. Raises: Problem (404); as `add`."""
         record = replace(self.find(given), name=_name(name))
         try:
-            with whole_file(self._folder / record.id / _RECORD) as file:
+            with whole_file(self._folder / record.id / _RECORD, OWN_FILE) as file:
                 file.write(_json(record))
+            own_folder(self._folder)
+            tighten(self._folder / record.id)
         except FileNotFoundError:
             raise _not_found() from None  # it was removed meanwhile
         except OSError as error:

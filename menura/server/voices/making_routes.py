@@ -24,6 +24,7 @@ from menura.server.voices.shapes import ResourceList, VoiceResource
 from menura.server.voices.shelf import changed, checked_day_text, worked_on
 from menura.server.voices.uploads import File, UploadForm, Words, received
 from menura.speech import MAX_SEED
+from menura.voice_library.agreement import given_today, words_in
 from menura.voice_library.new_voice import NewClip, NewVoice
 from menura.voice_library.record import (
     LONGEST_CONSENT,
@@ -34,7 +35,6 @@ from menura.voice_library.record import (
     Consent,
     SourceKind,
     VoiceSource,
-    today,
 )
 
 
@@ -170,10 +170,10 @@ async def _consent(parts: ServerParts, form: VoiceForm) -> tuple[Consent | None,
         store = ConsentStore()
         kept = await changed(lambda: store.find(form.consent or ""))
         recording = await changed(lambda: store.recording(kept))
-        words = form.consent_text or f"{kept.name} ({kept.language}) agrees in the recording."
-        return Consent(words, kept.made_on[:10]), recording
-    if form.consent_text and form.consent_text.strip():
-        return Consent(form.consent_text.strip(), today()), None
+        said = f"{kept.name} ({kept.language}) agrees in the recording."
+        return Consent(words_in(form.consent_text) or said, kept.made_on[:10]), recording
+    if given := given_today(form.consent_text):
+        return given, None
     if parts.limits.require_consent and form.source_kind == "recording":
         raise ConsentError(
             "a voice made of a recording needs the consent of whose voice it is: write what that "

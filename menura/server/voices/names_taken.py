@@ -1,7 +1,7 @@
 """Which names a voice may have here: those by which a request would find it and nothing else."""
 
 from menura.errors import InvalidValueError
-from menura.server.models.voice_names import OPENAI_VOICES
+from menura.server.models.voice_names import OPENAI_MODELS, OPENAI_VOICES
 from menura.server.routes import ServerParts
 from menura.server.voices.shapes import Models
 from menura.voice_library.labels import checked_label, folded
@@ -25,6 +25,10 @@ def checked_name(parts: ServerParts, given: str, models: Models) -> str:
             raise _taken(name, f"is a voice of the model {model!r} already")
     if parts.names.split_voice(name)[0] is not None:
         raise _taken(name, "begins with the name of a model and a colon, which means its voices")
+    if word in {folded(model) for model in (*parts.names.models(), *parts.names.aliases())}:
+        raise _taken(name, "is the name of a model")
+    if word.startswith(OPENAI_MODELS):
+        raise _taken(name, "begins like the name of one of OpenAI's models")
     return name
 
 

@@ -15,9 +15,10 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from starlette.responses import Response, StreamingResponse
 
+from menura.errors import InvalidValueError
 from menura.server import catalogue
 from menura.server.border.problems import Problem
-from menura.server.routes import JSON, NO_BODY, BodyRule, Route, Scope, parts_of
+from menura.server.routes import JSON, NO_BODY, BodyRule, Route, Scope, ServerParts, parts_of
 from menura.server.voices import audit
 from menura.server.voices.names_taken import checked_name
 from menura.server.voices.shapes import (
@@ -30,7 +31,9 @@ from menura.server.voices.shapes import (
 from menura.server.voices.shelf import changed, checked_day_text, voice_of, worked_on
 from menura.server.voices.uploads import Words, scratch_folder
 from menura.speech import FASTEST, SLOWEST
+from menura.voice_library import own_models
 from menura.voice_library.folders import LibraryVoice
+from menura.voice_library.known_values import check_options
 from menura.voice_library.record import (
     LONGEST_CONSENT,
     LONGEST_INSTRUCT,
@@ -108,7 +111,7 @@ async def edit(request: Request, voice_id: str, body: VoicePatch) -> VoiceResour
     if "consent" in given:
         changes["consent"] = _consent(voice, body.consent)
     if "defaults" in given:
-        changes["defaults"] = _defaults(voice, body.defaults)
+        changes["defaults"] = await asyncio.to_thread(_defaults, parts, voice, body.defaults)
     edited = await changed(lambda: parts.library.edit(voice_id, **changes))  # type: ignore[arg-type]
     audit.note(request, "voice changed", voice_id)
     return await resource(request, edited)
@@ -120,8 +123,32 @@ def _consent(voice: LibraryVoice, text: str) -> Consent:
     return Consent(checked_day_text(text, "consent"), today(), old.recording if old else None)
 
 
-def _defaults(voice: LibraryVoice, given: DefaultsPatch) -> VoiceDefaults:
-    return replace(voice.record.defaults, **{n: getattr(given, n) for n in given.model_fields_set})
+def _defaults(parts: ServerParts, voice: LibraryVoice, given: DefaultsPatch) -> VoiceDefaults:
+    """The voice's defaults with the changes.
+
+    Raises: InvalidValueError: the model is no name of one that can be had, or does not know an
+        option.
+    """
+    old = voice.record.defaults
+    new = replace(old, **{name: getattr(given, name) for name in given.model_fields_set})
+    if new.model is not None and new.model != old.model:
+        new = replace(new, model=_model(new.model))
+    model = own_models.named(new.model) or own_models.model_of(parts.library, voice)
+    is_checked = "options" in given.model_fields_set and new.options and model is not None
+    spec = own_models.spec_of(model) if is_checked and model is not None else None
+    if spec is not None:
+        check_options(new.options, spec)
+    return new
+
+
+def _model(given: str) -> str:
+    if (name := own_models.named(given)) is None:
+        raise InvalidValueError(
+            "defaults.model must be the name of a known model, or ORG/NAME of one that is "
+            "installed.",
+            param="defaults",
+        )
+    return name
 
 
 async def remove(request: Request, voice_id: str) -> Deleted:

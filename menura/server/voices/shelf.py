@@ -11,6 +11,7 @@ from menura.server.border.problems import Problem
 from menura.server.hang_up import HungUpError, while_connected
 from menura.server.models.frames import Frame
 from menura.server.routes import ServerParts, parts_of
+from menura.voice_library.agreement import words_in
 from menura.voice_library.folders import LibraryVoice
 from menura.voice_library.labels import is_id
 
@@ -66,7 +67,7 @@ async def worked_on(request: Request, job: dict[str, object]) -> Frame:
 
 
 def checked_day_text(text: str, param: str) -> str:
-    """The text without space around it. Raises: InvalidValueError: nothing is left."""
-    if not text.strip():
+    """The text without space around it. Raises: InvalidValueError: nothing of it can be seen."""
+    if not (words := words_in(text)):
         raise InvalidValueError(f"{param} is empty: write what the speaker agreed to.", param=param)
-    return text.strip()
+    return words

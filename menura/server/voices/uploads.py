@@ -24,6 +24,7 @@ from menura.server.routes import parts_of
 from menura.server.voices.form_parts import FormParts, wrong_form
 from menura.settings import folders
 from menura.text.unwanted import REMOVED
+from menura.voice_library.plain_files import own_folder
 
 _PIECE_BYTES = 256 * 1024
 _OLD_S = 3600.0
@@ -94,7 +95,7 @@ def _root() -> Path:
 
 
 def _make(folder: Path) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    own_folder(folder.parent)
     folder.mkdir(mode=0o700)
 
 

@@ -7,6 +7,7 @@ if need be. It may take only so much memory, and whatever prints goes nowhere ne
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -15,7 +16,6 @@ from threading import Thread
 from traceback import extract_tb
 from typing import BinaryIO, NoReturn
 
-from menura.audio.containers import sniff
 from menura.errors import (
     AudioTooLargeError,
     ConsentError,
@@ -32,11 +32,7 @@ from menura.server.models.values_wire import plain
 from menura.voice_library import importing, making
 from menura.voice_library.library import VoiceLibrary
 from menura.voice_library.making import Prepared
-from menura.voice_library.new_voice import NewVoice
-from menura.voice_library.portable import export, read_portable
-from menura.voice_library.record import Consent, SourceKind, today
-from menura.voice_library.saved_prompts import from_saved
-from menura.voice_library.zip_entries import is_zip
+from menura.voice_library.portable import export
 
 if sys.platform != "win32":
     import resource
@@ -129,8 +125,13 @@ def _make(job: Frame) -> Mapping[str, object]:
 
 
 def _keep(job: Frame) -> Mapping[str, object]:
-    """Nothing but that the recording can be heard; as FLAC, whole, it lies beside the file."""
-    _beside(job, making.prepare(_bytes(job), trim=False).flac)
+    """Nothing but that something is heard in it; as FLAC, whole, it lies beside the file.
+
+    Raises: RecordingError: there is nothing in which a person could agree.
+    """
+    prepared = making.prepare(_bytes(job), trim=False)
+    making.refuse(prepared)
+    _beside(job, prepared.flac)
     return {}
 
 
@@ -139,28 +140,23 @@ def _import(job: Frame) -> Mapping[str, object]:
 
     Raises: ConsentError: it says nothing of what the speaker agreed to; MenuraError.
     """
-    data, consent, label = _bytes(job), _text(job, "consent"), _text(job, "label")
-    library = VoiceLibrary()
-    if not is_zip(data):
-        if sniff(data) is None:
-            _check_consent(job, from_saved(data, "the file", consent))
-        brought = importing.import_file(library, data, label=label, consent=consent)
-        return {"ids": [voice.id for voice in brought]}
-    found = read_portable(data)
-    if consent is not None and found.new.consent is None:
-        found = replace(found, new=replace(found.new, consent=Consent(consent, today())))
-    _check_consent(job, found.new)
-    return {"ids": [importing.add_portable(library, found, label).id]}
-
-
-def _check_consent(job: Frame, new: NewVoice) -> None:
-    is_of_a_person = new.source.kind in (SourceKind.RECORDING, SourceKind.IMPORT)
-    if job.flag("require_consent") and is_of_a_person and new.consent is None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a client's words are not for the log
+            brought = importing.import_file(
+                VoiceLibrary(),
+                _bytes(job),
+                label=_text(job, "label"),
+                consent=_text(job, "consent"),
+                consent_needed=job.flag("require_consent"),
+            )
+    except ConsentError as error:
         raise ConsentError(
             "the file does not say what the speaker agreed to, which a voice needs here: write it "
             "in consent_text.",
             param="consent_text",
-        )
+        ) from error
+    return {"ids": [voice.id for voice in brought]}
 
 
 def _export(job: Frame) -> Mapping[str, object]:

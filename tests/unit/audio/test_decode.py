@@ -280,3 +280,12 @@ def test_a_broken_middle_is_an_error() -> None:
     data = bytearray(encoded("aac", 3 * RATE_HZ))
     data[10_000:10_300] = bytes(300)
     assert "is damaged" in refusal(bytes(data))
+
+
+def test_the_loudest_channel_is_known_where_the_mean_holds_nothing() -> None:
+    left = np.sin(np.arange(8_000) / 5).astype(np.float32) * 0.5
+    file = io.BytesIO()
+    soundfile.write(file, np.stack([left, -left], axis=1), 8_000, format="WAV", subtype="FLOAT")
+    found = decode(file.getvalue())
+    assert float(np.abs(found.samples).max()) == 0.0
+    assert found.channel_peak == pytest.approx(0.5, abs=1e-3)

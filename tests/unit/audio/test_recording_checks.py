@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from menura.audio.findings import Severity
-from menura.audio.recording_checks import Measured, found, unfit
+from menura.audio.recording_checks import Measured, found
 
 # Ten seconds with pauses of 0.2 s at the ends.
 HEARD = np.ones(500, np.bool_)
@@ -98,23 +98,15 @@ def test_every_finding_says_what_it_means_and_what_to_do() -> None:
         assert finding.do.endswith(".")
 
 
-@pytest.mark.parametrize(
-    ("samples", "code"),
-    [
-        (np.full(100, 0.5), "too_short"),
-        (np.zeros(0), "too_short"),
-        (np.zeros(1_000), "silent"),
-        (np.full(1_000, np.nan), "not_numbers"),
-        (np.full(1_000, -np.inf), "not_numbers"),
-        (np.full(1_000, -4.1), "over_full_scale"),
-        (np.full(301_000, 0.5), "too_long"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused(samples: np.ndarray, code: str) -> None:
-    finding = unfit(samples.astype(np.float32), 1_000)
-    assert finding is not None
-    assert (finding.code, finding.severity) == (code, Severity.REFUSE)
+def test_the_silence_is_told_where_it_is() -> None:
+    [at_start] = found(heard((100, 490)))
+    assert "2.0 s at the start;" in at_start.says
+    assert " at the end" not in at_start.says
+    [at_both] = found(heard((100, 400)))
+    assert "2.0 s at the start and 2.0 s at the end;" in at_both.says
+    assert at_both.spans == ((0.0, 2.0), (8.0, 10.0))
 
 
-def test_a_second_of_sound_can_be_measured() -> None:
-    assert unfit(np.full(1_000, 0.5, np.float32), 1_000) is None
+@pytest.mark.parametrize(("loss_db", "codes"), [(6.0, []), (19.9, []), (20.1, ["channels_cancel"])])
+def test_channels_that_cancel_each_other_out_are_told(loss_db: float, codes: list[str]) -> None:
+    assert [code for code, _ in told(replace(GOOD, mixing_loss_db=loss_db))] == codes

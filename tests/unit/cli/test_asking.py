@@ -6,7 +6,7 @@ import typer
 
 from menura.cli.asking import answer_to, can_ask, confirm_removal, number_to
 from menura.cli.commands import JsonFlags
-from menura.cli.voice_questions import asked_consent, asked_text
+from menura.cli.voice_questions import asked_text, consent_of
 from menura.errors import ConsentError, InvalidValueError
 from tests.command_line import Stream
 
@@ -90,8 +90,17 @@ def test_the_text_may_stay_open() -> None:
 
 def test_the_consent_may_not() -> None:
     with pytest.raises(ConsentError, match="--consent TEXT"):
-        asked_consent(ANSWERS)
+        consent_of(ANSWERS, None)
     with Person("\n"), pytest.raises(ConsentError):
-        asked_consent(ASKS)
+        consent_of(ASKS, None)
     with Person("My own voice.\n"):
-        assert asked_consent(ASKS) == "My own voice."
+        assert consent_of(ASKS, None) == "My own voice."
+    assert consent_of(ANSWERS, " My own voice. ") == "My own voice."
+
+
+@pytest.mark.parametrize("given", ["", " ", "\u200b", "\u2060\u200d \ufe0f"])
+def test_words_that_nobody_sees_are_no_consent(given: str) -> None:
+    with pytest.raises(ConsentError, match="--consent TEXT"):
+        consent_of(ANSWERS, given)
+    with Person("My own voice.\n"):
+        assert consent_of(ASKS, given) == "My own voice."

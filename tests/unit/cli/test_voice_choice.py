@@ -37,7 +37,7 @@ def test_the_one_model_here_that_clones_is_taken(here: list[str]) -> None:
 
 
 def test_a_model_that_is_named_is_left_alone(here: list[str]) -> None:
-    kept(defaults=VoiceDefaults(model="own"))
+    kept(defaults=VoiceDefaults(model=CLONING[1].name))
     assert model_for("Anna", "builtin") == "builtin"
     assert model_for(None) is None
     assert model_for("nobody") is None
@@ -45,9 +45,9 @@ def test_a_model_that_is_named_is_left_alone(here: list[str]) -> None:
 
 
 def test_the_voices_own_model_is_taken_first(here: list[str]) -> None:
-    kept(defaults=VoiceDefaults(model="own"))
+    kept(defaults=VoiceDefaults(model=CLONING[1].name))
     here += [model.name for model in CLONING]
-    assert model_for("Anna") == "own"
+    assert model_for("Anna") == CLONING[1].name
 
 
 def test_a_preset_speaks_with_its_model(here: list[str]) -> None:
@@ -65,9 +65,9 @@ def test_a_default_model_that_clones_stays(
 
 
 def test_the_default_models_own_voice_wins(here: list[str]) -> None:
-    kept("Heart", defaults=VoiceDefaults(model="own"))
+    kept("Heart", defaults=VoiceDefaults(model=CLONING[1].name))
     assert model_for("heart") is None
-    assert model_for("lib:heart") == "own"
+    assert model_for("lib:heart") == CLONING[1].name
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,29 @@ def test_no_choice_is_made_where_there_is_none(
 ) -> None:
     kept()
     here += names
-    with pytest.raises(UnsupportedError, match="edit 'Anna' --default-model") as raised:
+    with pytest.raises(UnsupportedError, match="edit Anna --default-model") as raised:
         model_for("Anna")
     assert words in raised.value.message
+
+
+@pytest.mark.parametrize("model", ["../../evil", "/tmp", "./m", "org/unknown", "~", "m"])
+def test_a_model_that_is_a_place_in_somebodys_words_is_not_taken(
+    model: str,
+    here: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "org" / "unknown").mkdir(parents=True)
+    (tmp_path / "m").mkdir()
+    monkeypatch.chdir(tmp_path)
+    kept(defaults=VoiceDefaults(model=model))
+    here.append(CLONING[0].name)
+    assert model_for("Anna") == CLONING[0].name
+    assert "is not taken" in capsys.readouterr().err
+
+
+def test_the_name_in_a_command_is_one_word_of_a_shell(here: list[str]) -> None:
+    kept("$(touch pwn) `id`")
+    with pytest.raises(UnsupportedError, match=r"edit '\$\(touch pwn\) `id`' --default-model"):
+        model_for("$(touch pwn) `id`")

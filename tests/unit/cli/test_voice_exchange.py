@@ -1,12 +1,20 @@
+import json
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from menura import voice_files
 from menura.cli.voice_exchange import file_stem
+from menura.speech import Origin
 from menura.voice_library.library import VoiceLibrary
 from tests.command_line import run
 from tests.kept_voices import CONSENT, kept, write_recording
+from tests.zipped_voices import made_by_tone, unzipped, zipped
 
 
 @pytest.fixture(autouse=True)
@@ -121,3 +129,116 @@ def test_a_label_without_letters_is_exported_by_its_id() -> None:
     voice = kept("!?")
     run("voices", "export", voice.id)
     assert Path(f"{voice.id}.voice.zip").exists()
+
+
+def portable(inside: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """The portable file of a voice that is gone, with a changed record."""
+    voice = kept()
+    run("voices", "export", "Anna", "-o", "a.zip", "--no-prompts")
+    VoiceLibrary().remove(voice.id)
+    contents = unzipped((inside / "a.zip").read_bytes())
+    record = json.loads(contents["voice.json"])
+    change(record)
+    contents["voice.json"] = json.dumps(record).encode()
+    (inside / "a.zip").write_bytes(zipped(contents))
+    return inside / "a.zip"
+
+
+def consent_text(text: str) -> Callable[[dict[str, Any]], object]:
+    return lambda record: record["consent"].update(text=text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record.update(consent=None),
+        lambda record: record.pop("consent"),
+        lambda record: record.update(consent=None, source=None),
+        consent_text(""),
+        consent_text(" "),
+        consent_text("\u200b\u2060"),
+    ],
+)
+@pytest.mark.parametrize("given", [[], ["--consent", ""], ["--consent", "\u200b"]])
+def test_a_voice_without_a_consent_does_not_come_in(
+    inside: Path, change: Callable[[dict[str, Any]], object], given: list[str]
+) -> None:
+    path = portable(inside, change)
+    ran = run("voices", "import", path, *given)
+    assert ran.code == 2
+    assert "--consent TEXT" in ran.stderr
+    assert VoiceLibrary().voices() == ()
+    assert run("voices", "import", path, "--consent", "By mail.").code == 0
+    [voice] = VoiceLibrary().voices()
+    assert voice.record.consent is not None
+    assert voice.record.consent.text == "By mail."
+
+
+def test_a_saved_voice_without_a_consent_does_not_come_in(inside: Path) -> None:
+    bare = replace(made_by_tone(), origin=Origin("", "\u200b", "2026-11-30"))
+    voice_files.save(bare, inside / "a.safetensors")
+    ran = run("voices", "import", "a.safetensors")
+    assert ran.code == 2
+    assert "--consent TEXT" in ran.stderr
+    assert run("voices", "import", "a.safetensors", "--consent", "By mail.").code == 0
+
+
+@pytest.mark.parametrize("model", ["../../x", "/abs/folder", "org/unknown", "m"])
+def test_a_model_that_is_a_place_is_left_out_with_a_note(inside: Path, model: str) -> None:
+    (inside / "org" / "unknown").mkdir(parents=True)
+    (inside / "m").mkdir()
+    path = portable(inside, lambda record: record["defaults"].update(model=model))
+    ran = run("voices", "import", path)
+    assert ran.code == 0
+    assert "came without its model" in ran.stderr
+    [voice] = VoiceLibrary().voices()
+    assert voice.record.defaults.model is None
+
+
+def test_a_model_with_a_name_comes_along(inside: Path) -> None:
+    path = portable(inside, lambda record: record["defaults"].update(model="builtin"))
+    assert "came without" not in run("voices", "import", path).stderr
+    assert VoiceLibrary().find("Anna").record.defaults.model == "builtin"
+
+
+def test_a_language_that_is_none_is_left_out_with_a_note(inside: Path) -> None:
+    path = portable(inside, lambda record: record.update(language="klingon"))
+    assert "came without its language 'klingon'" in run("voices", "import", path).stderr
+    assert VoiceLibrary().find("Anna").record.language is None
+
+
+def test_a_voice_comes_through_a_pipe(inside: Path) -> None:
+    path = portable(inside, dict)
+    ran = run("voices", "import", "-", stdin=path.read_bytes())
+    assert ran.code == 0, ran.stderr
+    assert VoiceLibrary().find("Anna").label == "Anna"
+    typed = run("voices", "import", "-", terminals=["stdin", "stderr"])
+    assert typed.code == 2
+    assert "is not typed in" in typed.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_may_have_a_name(inside: Path) -> None:
+    data = portable(inside, dict).read_bytes()
+    os.mkfifo(inside / "pipe")
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit((inside / "pipe").write_bytes, data)
+        ran = run("voices", "import", "pipe")
+        assert written.result() == len(data)
+    assert ran.code == 0, ran.stderr
+
+
+def test_a_text_that_does_not_fit_is_told_with_the_way_out(inside: Path) -> None:
+    for name in ("a", "b"):
+        write_recording(inside / f"{name}.wav")
+        (inside / f"{name}.txt").write_text("far too many words " * 40)
+    for what in (inside / "a.wav", inside):
+        ran = run("voices", "import", what, "--consent", CONSENT)
+        assert ran.code == 2
+        assert "To keep it all the same: --anyway" in ran.stderr
+    assert run("voices", "import", inside, "--consent", CONSENT, "--anyway").code == 0
+
+
+def test_a_name_that_means_something_else_is_noted(inside: Path) -> None:
+    path = portable(inside, lambda record: record.update(label="alloy"))
+    assert "-v lib:alloy" in run("voices", "import", path).stderr

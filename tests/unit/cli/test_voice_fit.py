@@ -79,4 +79,4 @@ def test_a_missing_text_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch
     lacking = replace(Fit("builtin", True, "x", "builtin speaks.", (Need.TRANSCRIPT,)))
     monkeypatch.setattr("menura.cli.voice_fit.fit", lambda *_: lacking)
     page = run("voices", "fit", voice.id).out
-    assert f'menura voices edit "{voice.id}" --ref-text TEXT' in page
+    assert f"menura voices edit {voice.label} --ref-text TEXT" in page

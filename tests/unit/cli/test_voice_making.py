@@ -1,3 +1,4 @@
+import shlex
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,12 +50,12 @@ def test_a_recording_becomes_a_voice(clip: Path) -> None:
     assert ran.stdout == b""
     assert " of speech · loudness -" in ran.stderr
     assert "Anna  kept, " in ran.stderr
-    assert 'menura say "Hello there." -v "Anna"' in ran.stderr  # with the model that was given
+    assert "menura say 'Hello there.' -v Anna\n" in ran.stderr  # with the model that was given
 
 
 def test_where_no_model_can_use_it_the_next_step_is_to_find_one(clip: Path) -> None:
     ran = add("Anna", clip, "--consent", CONSENT)
-    assert 'menura voices fit "Anna" --all' in ran.stderr
+    assert "menura voices fit Anna --all\n" in ran.stderr
 
 
 def test_the_answer_has_the_voice_and_what_was_found(clip: Path) -> None:
@@ -150,6 +151,8 @@ def test_a_models_own_voice_is_kept_under_a_name() -> None:
         (["Anna", "https://example.org/a.wav"], "'https://example.org/a.wav' is an address"),
         (["Anna", "gone.wav"], "gone.wav"),
         (["Ben", "a.wav"], "there is a voice 'Ben' already"),
+        (["BEN", "a.wav"], "there is a voice 'Ben' already"),
+        (["Anna", "a.wav", "-l", "klingon"], "'klingon' is not known"),
         ([" ", "a.wav"], "nothing that can be seen"),
         (["Anna", "--preset", "nobody"], "is not one of 'builtin'"),
     ],
@@ -177,6 +180,7 @@ def heard(monkeypatch: pytest.MonkeyPatch, samples: FloatArray) -> list[float | 
         return samples, RATE_HZ
 
     monkeypatch.setattr(voice_making, "hear", hear)
+    monkeypatch.setattr(voice_making, "check_installed", lambda: None)
     return asked
 
 
@@ -204,3 +208,80 @@ def test_without_a_person_the_length_must_be_given(monkeypatch: pytest.MonkeyPat
     ran = run("voices", "record", "Me")
     assert ran.code == 2
     assert "--seconds N" in ran.stderr
+
+
+@pytest.mark.parametrize("text", ["", " ", "\u200b", "\u2060 \ufe0f"])
+def test_a_consent_that_nobody_sees_is_none(clip: Path, text: str) -> None:
+    ran = add("Anna", clip, "--consent", text)
+    assert ran.code == 2
+    assert "--consent TEXT" in ran.stderr
+    assert VoiceLibrary().voices() == ()
+
+
+@pytest.mark.parametrize(
+    ("label", "typed"),
+    [
+        ("$(touch pwn)", "'$(touch pwn)'"),
+        ("`id`", "'`id`'"),
+        ('q"; touch pwn #', "'q\"; touch pwn #'"),
+        ("Anna's", "'Anna'\"'\"'s'"),
+        ("Anna", "Anna"),
+    ],
+)
+def test_a_name_in_a_command_is_one_word_of_a_shell(clip: Path, label: str, typed: str) -> None:
+    ran = add(label, clip, "--consent", CONSENT)
+    assert f"menura voices fit {typed} --all\n" in ran.stderr
+    assert shlex.split(typed) == [label]
+
+
+def test_a_name_like_a_flag_is_told_by_its_id(clip: Path) -> None:
+    ran = run("voices", "add", "--consent", CONSENT, "--", "--all", clip)
+    assert f"menura voices fit {record().id} --all\n" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("label", "why"),
+    [
+        ("Heart", "is a voice of builtin"),
+        ("alloy", "is one of OpenAI's names"),
+        ("tts-1", "is the name of a model"),
+        ("builtin", "is the name of a model"),
+        ("builtin:heart", "means a model and a voice of it"),
+        ("a.safetensors", "means a file"),
+    ],
+)
+def test_a_name_that_means_something_else_is_noted(clip: Path, label: str, why: str) -> None:
+    ran = add(label, clip, "--consent", CONSENT)
+    assert ran.code == 0
+    assert f"'{label}' alone {why}" in ran.stderr
+    assert f"speak with it as -v lib:{label}\n" in ran.stderr
+    assert "alone" not in add("Anna", clip, "--consent", CONSENT).stderr
+
+
+def test_a_preset_of_a_model_in_a_folder_speaks_with_that_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    folder.mkdir()
+    (folder / "tone.json").write_text("{}")
+    ran = add("Deep", "--preset", "low", "-m", folder)
+    assert ran.code == 0, ran.stderr
+    assert record().defaults.model == str(folder)
+    spoken = run("say", "alpha", "-v", "Deep", "-o", tmp_path / "a.wav", "--json")
+    assert spoken.code == 0, spoken.stderr
+
+
+def test_channels_that_cancel_each_other_out_are_told(tmp_path: Path) -> None:
+    left = beeps(6.0)
+    path = tmp_path / "a.wav"
+    soundfile.write(path, np.stack([left, -left], axis=1), RATE_HZ)
+    ran = add("Anna", path, "--consent", CONSENT)
+    assert ran.code == 2
+    assert "The channels cancel each other out" in ran.stderr
+
+
+def test_what_is_missing_to_record_is_told_before_anything_is_read_aloud(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "sounddevice", None)
+    ran = run("voices", "record", "Me", "-s", "5", "--consent", CONSENT)
+    assert ran.code == 7
+    assert "Read aloud" not in ran.stderr

@@ -5,7 +5,9 @@ from typing import cast
 import pytest
 from fastapi import FastAPI, Request
 
+from menura import transcription
 from menura.errors import ModelNotFoundError
+from menura.server import catalogue
 from menura.server.catalogue import models_of, one_model, voices_of
 from menura.server.routes import ServerParts
 from tests.unit.server.served_models import DescribingPool, parts_at, saved_voice
@@ -26,6 +28,7 @@ def test_models_come_with_the_default_first_in_both_keys(parts: ServerParts) -> 
     found = asyncio.run(models_of(parts))
     assert [entry.id for entry in found.data][:2] == ["tone", "choir"]
     assert found.data == found.models
+    assert found.max_characters == 4096
     first = found.model_dump()["data"][0]
     assert (first["object"], first["created"], first["owned_by"]) == ("model", 0, "menura")
     assert first["menura"]["is_default"]
@@ -91,3 +94,25 @@ def test_a_saved_voice_is_listed_as_a_cloned_one(tmp_path: Path) -> None:
     assert (found["Me"].language, found["Me"].languages) == (None, ("en", "zh"))
     assert found["Me"].labels == {"model": "tone"}
     assert found["low"].language == "en"
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_the_list_says_whether_the_server_can_transcribe(
+    parts: ServerParts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, is_there: bool
+) -> None:
+    looks: list[int] = []
+
+    def weights() -> Path:
+        looks.append(1)
+        if not is_there:
+            raise ModelNotFoundError("the weights that transcribe are not on this machine.")
+        return tmp_path
+
+    monkeypatch.setattr(transcription, "weights", weights)
+    monkeypatch.setattr(catalogue, "_LOOK_AGAIN_S", float("inf"))
+    catalogue._can_transcribe.cache_clear()
+    lists = [asyncio.run(voices_of(parts)) for _ in range(3)]
+    assert [found.can_transcribe for found in lists] == [is_there] * 3
+    assert len(looks) == 1  # asked once, and remembered for a while
+    assert not asyncio.run(voices_of(parts, for_everybody=True)).can_transcribe
+    catalogue._can_transcribe.cache_clear()

@@ -18,6 +18,8 @@ from menura.server.field_names import (
         ("instruct", OF_SPEECH, "instructions"),
         ("voice", OF_SPEECH, "voice"),
         ("top_k", OF_SPEECH, "options.top_k"),
+        ("clip", OF_SPEECH, "voice"),
+        ("transcript", OF_TEXT_TO_SPEECH, "voice_id"),
         ("text", OF_STREAM, "text"),
         ("instruct", OF_STREAM, "instructions"),
         ("text", OF_TEXT_TO_SPEECH, "text"),

@@ -92,7 +92,12 @@ def test_what_could_become_a_voice_is_told_how(tmp_path: Path) -> None:
     assert read_entry(tmp_path / "notes.txt") is None
     folder = read_entry(tmp_path / "clips only")
     assert isinstance(folder, BrokenVoice)
+    assert folder.reason.startswith("it has no voice.json: nothing in it could become a voice")
+    (tmp_path / "clips only" / "a.wav").write_bytes(b"RIFF")
+    folder = read_entry(tmp_path / "clips only")
+    assert isinstance(folder, BrokenVoice)
     assert folder.reason.startswith("it has no voice.json: make a voice of it")
+    assert folder.reason.endswith("then delete the folder.")
     assert read_entry(tmp_path / "gone") is None
 
 

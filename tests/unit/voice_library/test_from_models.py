@@ -85,3 +85,10 @@ def test_a_take_without_a_voice_is_no_voice(builtin: menura.TTS) -> None:
         drawn(silent, " ", "Old")
     with pytest.raises(UnsupportedError, match="'builtin' cannot draw a voice"):
         drawn(builtin, "An old man.", "Old")
+
+
+def test_a_dialect_that_a_model_alone_knows_is_no_language_of_a_voice(
+    builtin: menura.TTS,
+) -> None:
+    tts = Designer(builtin, buzz(5.0))
+    assert drawn(tts, "Old.", "Old", language="sichuan_dialect").language is None

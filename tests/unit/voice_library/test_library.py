@@ -1,18 +1,22 @@
 """What is put in comes out, whoever changes the library at once and whatever fails (A44, F9)."""
 
 import errno
+import math
 import os
 import shutil
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from menura.errors import (
+    ConsentError,
     DiskFullError,
     InvalidValueError,
     OutputError,
@@ -22,10 +26,11 @@ from menura.voice_library import library as library_module
 from menura.voice_library import prompts
 from menura.voice_library.library import LibraryVoice, NewPrompt, VoiceLibrary
 from menura.voice_library.record import Consent, SourceKind, VoiceDefaults, VoiceSource
-from tests.kept_voices import RATE_HZ, SAID, beeps, new_voice
+from tests.kept_voices import RATE_HZ, SAID, beeps, flac_of, new_voice
 from tests.zipped_voices import made_by_tone
 
 ID = "voice_" + "0" * 32
+OTHER = Consent("By mail.", "2026-11-29")
 # A1: what could be a path, and what no label or id is.
 TRAVERSALS = (
     "../../etc/passwd", "..\\..\\x", "%2e%2e/", "C:\\x", "/abs", "~", "a\0b", "x" * 10_000, "CON",
@@ -168,7 +173,7 @@ def test_an_id_is_there_once(library: VoiceLibrary) -> None:
 def test_an_edit_changes_what_it_names(library: VoiceLibrary, anna: LibraryVoice) -> None:
     defaults = VoiceDefaults(speed=1.2, options={"top_k": 3})
     edited = library.edit(
-        "Anna", label="Lena", language="german", notes="new", consent=None, defaults=defaults
+        "Anna", label="Lena", language="german", notes="new", consent=OTHER, defaults=defaults
     )
     assert library.find("Lena") == edited
     assert edited.record == replace(
@@ -176,7 +181,7 @@ def test_an_edit_changes_what_it_names(library: VoiceLibrary, anna: LibraryVoice
         label="Lena",
         language="german",
         notes="new",
-        consent=None,
+        consent=OTHER,
         defaults=defaults,
         edited_on=edited.record.edited_on,
     )
@@ -186,6 +191,79 @@ def test_an_edit_changes_what_it_names(library: VoiceLibrary, anna: LibraryVoice
     with pytest.raises(InvalidValueError, match="'notes'"):
         library.edit("Lena", notes="x" * 5_000)
     assert library.find("Lena") == again
+
+
+@pytest.mark.parametrize("kind", [SourceKind.RECORDING, SourceKind.IMPORT])
+@pytest.mark.parametrize("text", [None, "", " ", "\u200b\u2060"])
+def test_the_consent_of_a_person_can_be_changed_but_not_taken_away(
+    library: VoiceLibrary, kind: SourceKind, text: str | None
+) -> None:
+    voice = library.add(new_voice(source=VoiceSource(kind)))
+    consent = None if text is None else Consent(text, "2026-11-30")
+    with pytest.raises(ConsentError, match="needs consent"):
+        library.edit("Anna", consent=consent)
+    assert library.find("Anna") == voice
+    drawn = library.add(new_voice("Ben", source=VoiceSource(SourceKind.DESIGN, "m", "old")))
+    assert library.edit(drawn.id, consent=None).record.consent is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "param"),
+    [
+        ({"language": "klingon"}, "language"),
+        ({"defaults": VoiceDefaults(language="klingon")}, "language"),
+        ({"defaults": VoiceDefaults(speed=math.nan)}, "speed"),
+        ({"defaults": VoiceDefaults(speed=True)}, "speed"),
+        ({"defaults": VoiceDefaults(speed=100.0)}, "speed"),
+        ({"defaults": VoiceDefaults(options={"heat": math.inf})}, "heat"),
+        ({"defaults": VoiceDefaults(options={"heat": {}})}, "heat"),
+    ],
+)
+def test_what_a_voice_cannot_have_is_told_by_its_name(
+    library: VoiceLibrary, anna: LibraryVoice, changes: dict[str, Any], param: str
+) -> None:
+    with pytest.raises(InvalidValueError, match=r"not allowed|not known") as edited:
+        library.edit("Anna", **changes)
+    with pytest.raises(InvalidValueError) as added:
+        library.add(new_voice("Ben", **changes))
+    assert (edited.value.param, added.value.param) == (param, param)
+    assert library.voices() == (anna,)
+
+
+def test_a_copy_of_a_folder_goes_with_the_voice(library: VoiceLibrary, anna: LibraryVoice) -> None:
+    shutil.copytree(anna.folder, library.folder / "aaa")
+    shutil.copytree(anna.folder, library.folder / "zzz")
+    other = library.add(new_voice("Ben"))
+    assert [found.copy_of for found in library.broken()] == [anna.id, anna.id]
+    library.remove(anna.id)
+    assert library.voices() == (other,)
+    assert not library.has(anna.id)
+    assert not (library.folder / "aaa").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps a user's files from others by itself")
+def test_voices_are_for_their_user_alone(library: VoiceLibrary) -> None:
+    library.folder.mkdir(parents=True)
+    library.folder.chmod(0o755)
+    mask = os.umask(0)
+    try:
+        anna = library.add(new_voice("Anna", preview=flac_of(beeps(1.0))))
+        library.keep_prompt(anna, made_by_tone())
+        assert modes(library.folder) == {0o700, 0o600}
+        for path in (*library.folder.rglob("*"), library.folder):  # as older versions left it
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        library.edit("Anna", notes="x")
+        assert modes(library.folder) == {0o700, 0o600}
+        library.set_preview("Anna", flac_of(beeps(1.0)))
+        library.keep_prompt(anna, made_by_tone("2"))
+        assert modes(library.folder) == {0o700, 0o600}
+    finally:
+        os.umask(mask)
+
+
+def modes(folder: Path) -> set[int]:
+    """The rights of everything in a folder."""
+    return {stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.rglob("*"))}
 
 
 def test_a_new_transcript_drops_what_was_made_with_the_old_one(
@@ -327,9 +405,10 @@ def test_an_edit_starts_from_what_the_disk_holds_now(
     assert library.voices() == other.voices() == (anna,)
     for number in range(10):
         other.edit("Anna", notes=f"{number}")
-        library.edit("Anna", language=f"language {number}")
+        language = ("english", "german")[number % 2]
+        library.edit("Anna", language=language)
         record = other.find("Anna").record
-        assert (record.notes, record.language) == (f"{number}", f"language {number}")
+        assert (record.notes, record.language) == (f"{number}", language)
 
 
 def test_the_file_is_what_it_says() -> None:

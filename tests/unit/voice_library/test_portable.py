@@ -11,9 +11,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 
 from menura import voice_files
-from menura.errors import DiskFullError, InvalidValueError, OutputError, VoiceNotFoundError
+from menura.errors import (
+    DiskFullError,
+    InvalidValueError,
+    OutputError,
+    RecordingError,
+    VoiceNotFoundError,
+)
+from menura.speech import FloatArray
 from menura.voice_library import portable
 from menura.voice_library.library import VoiceLibrary
 from menura.voice_library.new_voice import NewClip, NewPrompt
@@ -211,7 +219,7 @@ def arrays(**given: object) -> bytes:
         (rewritten(("id",), "../../x"), "'id' is"),
         (rewritten(("clips", 0, "file"), "../1.flac"), "file' is"),
         (rewritten(("clips", 0, "file"), "/etc/passwd"), "file' is"),
-        (rewritten(("clips", 0, "seconds"), 2.0), "not as long as voice.json says"),
+        (rewritten(("clips", 0, "seconds"), 3.0), "not as long as voice.json says"),
         (rewritten(("clips", 0, "seconds"), 0.5), "longer than it says"),
         (rewritten(("clips", 0, "seconds"), 3_600.0), "not as long|longer than a voice's"),
         (rewritten(("clips", 0, "sample_rate_hz"), 16_000), "has another rate"),
@@ -269,15 +277,47 @@ def test_no_pickle_in_a_file_is_ever_opened(library: VoiceLibrary, tmp_path: Pat
 def test_a_recording_that_would_unfold_is_not_decoded_past_what_the_record_says(
     library: VoiceLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(portable, "MAX_CLIP_SAMPLES", RATE_HZ - 1)
-    library.add(voice("Anna", clip(0.5)))
+    monkeypatch.setattr(portable, "MAX_CLIP_SAMPLES", 2 * RATE_HZ - 1)
+    library.add(voice("Anna", clip(1.6)))
     found = unzipped(exported(library))
     with_clip(recording())(found)
     with pytest.raises(InvalidValueError, match="longer than it says"):
         read_portable(zipped(found))
-    rewritten(("clips", 0, "seconds"), 1.0)(found)
+    rewritten(("clips", 0, "seconds"), 2.0)(found)
     with pytest.raises(InvalidValueError, match="longer than a voice's recording"):
         read_portable(zipped(found))
+
+
+def with_long_clip(flac: bytes, seconds: float) -> Change:
+    def change(contents: dict[str, bytes]) -> None:
+        with_clip(flac)(contents)
+        rewritten(("clips", 0, "seconds"), seconds)(contents)
+
+    return change
+
+
+def flac(samples: FloatArray) -> bytes:
+    file = io.BytesIO()
+    soundfile.write(file, samples, RATE_HZ, format="FLAC")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (with_long_clip(flac(np.zeros(2 * RATE_HZ, np.float32)), 2.0), "is silent"),
+        (with_long_clip(recording(0.25), 0.25), "at least 1 s"),
+        (with_long_clip(recording(310.0), 310.0), "at most 300 s"),
+    ],
+)
+def test_a_recording_that_would_not_become_a_voice_does_not_come_in_as_one(
+    change: Change, said: str, library: VoiceLibrary
+) -> None:
+    data = changed(library, change)
+    with pytest.raises(RecordingError, match=said) as caught:
+        read_portable(data)
+    assert caught.value.param == "file"
+    assert "clips/1.flac" in caught.value.message
 
 
 def test_a_file_packed_again_by_another_program_is_taken(library: VoiceLibrary) -> None:

@@ -42,15 +42,19 @@ def test_a_models_own_voice_wins_and_a_prefix_forces_the_library() -> None:
 
 
 def test_a_name_that_is_nobodys_is_said_with_what_there_is() -> None:
-    assert meant("nobody", SPEC, VoiceLibrary()) is None  # the model says what it has
-    with pytest.raises(VoiceNotFoundError):
-        meant("lib:nobody", SPEC, VoiceLibrary())
+    for word in ("nobody", "lib:nobody"):
+        with pytest.raises(VoiceNotFoundError, match="`menura voices list` shows them") as none:
+            meant(word, SPEC, VoiceLibrary())
+        assert none.value.param == "voice"
     kept("Anna")
-    with pytest.raises(InvalidValueError, match=r"low, high.*voice library: Anna") as no:
+    with pytest.raises(VoiceNotFoundError) as no:
         meant("Ana", SPEC, VoiceLibrary())
-    assert "Did you mean 'Anna'?" in no.value.message
+    assert no.value.message == (
+        "there is no voice 'Ana' in the voice library or in 'tone'; the library has Anna, and the "
+        "model has low, high. Did you mean 'Anna'? `menura voices list` shows them."
+    )
     assert no.value.param == "voice"
-    with pytest.raises(InvalidValueError) as long:
+    with pytest.raises(VoiceNotFoundError) as long:
         meant("x" * 10_000, SPEC, VoiceLibrary())
     assert len(long.value.message) < 700
 
@@ -61,9 +65,11 @@ def test_a_recording_that_was_dropped_into_the_folder_is_not_passed_over(given: 
     folder = VoiceLibrary().folder
     folder.mkdir(parents=True)
     (folder / "My Anna.wav").write_bytes(b"RIFF")
-    with pytest.raises(InvalidValueError, match=r"'My Anna\.wav' lies there, but .*import"):
+    with pytest.raises(VoiceNotFoundError, match=r"'My Anna\.wav' lies there, but .*import"):
         meant(given, SPEC, VoiceLibrary())
-    assert meant("nobody", SPEC, VoiceLibrary()) is None
+    with pytest.raises(VoiceNotFoundError) as other:
+        meant("nobody", SPEC, VoiceLibrary())
+    assert "lies there" not in other.value.message
 
 
 def test_a_voice_of_a_preset_is_that_preset_on_its_own_model() -> None:
@@ -186,7 +192,7 @@ def test_a_voice_that_was_removed_is_not_spoken_with(tone: menura.TTS) -> None:
     kept("Anna")
     tone.speak("alpha", voice="Anna")
     VoiceLibrary().remove("Anna")
-    with pytest.raises(InvalidValueError, match="'Anna' is not one of this model's"):
+    with pytest.raises(VoiceNotFoundError, match="there is no voice 'Anna'"):
         tone.speak("alpha", voice="Anna")
     with pytest.raises(VoiceNotFoundError):
         tone.speak("alpha", voice="lib:Anna")
@@ -212,3 +218,12 @@ def test_the_settings_default_voice_may_be_the_librarys(tone: menura.TTS) -> Non
     nobody = replace(settings, default_voice="nobody", sources={"default_voice": "flag"})
     with pytest.raises(SettingsError, match="nor is it in the voice library"):
         api.preview(SpeechRequest("alpha"), tone.spec, nobody)
+
+
+def test_channels_that_cancel_each_other_out_are_no_voice(tone: menura.TTS) -> None:
+    left = beeps(2.0)
+    stereo = np.stack([left, -left], axis=1)
+    for clip, rate_hz in ((flac_of(stereo), None), (stereo, 24_000)):
+        with pytest.raises(InvalidValueError, match="cancel each other out") as caught:
+            tone.voice(clip, rate_hz=rate_hz)
+        assert caught.value.param == "clip"

@@ -33,7 +33,7 @@ def test_both_languages_say_the_same_things(english: str) -> None:
     assert ours.keys() <= theirs.keys()
     # What a server says in English is put into words in the other language alone.
     assert {key.split(".")[0] for key in theirs.keys() - ours.keys()} <= {
-        "code", "finding", "option", "option_help",
+        "about", "code", "finding", "option_help",
     }  # fmt: skip
 
 

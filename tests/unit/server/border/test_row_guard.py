@@ -1,5 +1,6 @@
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,20 @@ def test_a_client_that_leaves_in_the_middle_ends_it(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_only_plain_json_is_read(headers: dict[str, str], tmp_path: Path) -> None:
     assert Guarded(tmp_path, OPEN_ROW).problem(body(b"{}"), headers).status_code == 415
+
+
+def test_an_optional_body_that_is_not_there_needs_no_kind(tmp_path: Path) -> None:
+    row = replace(OPEN_ROW, body=replace(BODY, is_optional=True))
+    guarded = Guarded(tmp_path, row)
+    guarded.call(body(b""), {})
+    assert guarded.read == body(b"")
+    for headers in (
+        {"content-length": "2"},
+        {"transfer-encoding": "chunked"},
+        {"content-type": "text/plain"},
+        {"content-type": "application/x-www-form-urlencoded", "content-length": "0"},
+    ):
+        assert Guarded(tmp_path, row).problem(body(b"{}"), headers).status_code == 415
 
 
 def test_json_may_have_parameters_and_say_that_it_is_not_packed(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 import json
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,21 @@ def test_a_rename_meets_a_removal(store: ConsentStore, monkeypatch: pytest.Monke
     monkeypatch.setattr(ConsentStore, "find", find_then_remove)
     with pytest.raises(Problem):
         store.rename(made.id, "Berta")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps a user's files from others by itself")
+def test_consents_are_for_their_user_alone(store: ConsentStore, tmp_path: Path) -> None:
+    def modes() -> set[int]:
+        paths = (tmp_path / "consents", *(tmp_path / "consents").rglob("*"))
+        return {stat.S_IMODE(path.stat().st_mode) for path in paths}
+
+    mask = os.umask(0)
+    try:
+        made = store.add("Anna", "en", b"fLaC")
+        assert modes() == {0o700, 0o600}
+        for path in (tmp_path / "consents", *(tmp_path / "consents").rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        store.rename(made.id, "Ben")
+        assert modes() == {0o700, 0o600}
+    finally:
+        os.umask(mask)

@@ -28,7 +28,22 @@ def test_free_names_are_kept_composed(tmp_path: Path, given: str, kept: str) -> 
     assert checked(tmp_path, given) == kept
 
 
-@pytest.mark.parametrize("given", ["ALLOY", "high", "ＨＩＧＨ", "choir:x", "tts-1: x", "", "lib:x"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "ALLOY",
+        "high",
+        "ＨＩＧＨ",
+        "choir:x",
+        "tts-1: x",
+        "",
+        "lib:x",
+        "tone",
+        "TTS-1",
+        "tts-1-hd",
+        "gpt-4o-mini-tts",
+    ],
+)
 def test_names_that_mean_something_else_are_refused(tmp_path: Path, given: str) -> None:
     with pytest.raises(InvalidValueError) as caught:
         checked(tmp_path, given)

@@ -1,4 +1,5 @@
 import logging
+import shutil
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -253,3 +254,40 @@ def test_a_path_of_its_own_is_no_voices_name(voices: VoiceSite) -> None:
     ):  # fmt: skip
         answer = voices.client.options(f"/v1/voices/{path}")
         assert (answer.status_code, answer.headers["allow"]) == (405, methods)
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({"language": "klingon"}, "language"),
+        ({"defaults": {"language": "klingon"}}, "language"),
+        ({"defaults": {"model": "/etc"}}, "defaults"),
+        ({"defaults": {"model": "../../x"}}, "defaults"),
+        ({"defaults": {"model": "org/unknown"}}, "defaults"),
+        ({"defaults": {"model": "builtin", "options": {"heat": 1}}}, "heat"),
+        ({"defaults": {"options": {"heat": {"a": 1}}}}, "heat"),
+        ({"consent": "\u200b\u2060"}, "consent"),
+    ],
+)
+def test_what_a_voice_cannot_have_is_refused(
+    voices: VoiceSite, body: dict[str, object], param: str
+) -> None:
+    voice_id = made(voices)
+    before = voices.library.find(voice_id)
+    answer = voices.client.patch(f"/v1/voices/{voice_id}", json=body)
+    assert answer.status_code == 400, answer.text
+    assert answer.json()["error"]["param"] == param
+    assert voices.library.find(voice_id) == before
+
+
+def test_a_model_is_kept_by_its_own_name(voices: VoiceSite) -> None:
+    body = {"defaults": {"model": "BuiltIn"}}
+    answer = voices.client.patch(f"/v1/voices/{made(voices)}", json=body)
+    assert answer.json()["defaults"]["model"] == "builtin"
+
+
+def test_a_voice_that_was_deleted_is_gone_with_its_copies(voices: VoiceSite) -> None:
+    voice_id = made(voices)
+    shutil.copytree(voices.library.folder / voice_id, voices.library.folder / "copy")
+    assert voices.client.delete(f"/v1/voices/{voice_id}").json()["deleted"] is True
+    assert voices.client.get(f"/v1/voices/{voice_id}").status_code == 404

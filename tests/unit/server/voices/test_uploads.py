@@ -181,3 +181,14 @@ def test_a_folder_goes_though_its_block_is_cancelled(home: Path) -> None:
 
     asyncio.run(run())
     assert left(home) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps a user's files from others by itself")
+def test_the_place_of_uploads_is_for_its_user_alone(home: Path) -> None:
+    async def inside() -> None:
+        async with uploads.scratch_folder() as folder:
+            assert [path.stat().st_mode & 0o777 for path in (folder, folder.parent)] == [0o700] * 2
+
+    place = home / "cache" / "uploads"
+    place.mkdir(parents=True, mode=0o755)
+    asyncio.run(inside())

@@ -18,6 +18,7 @@ from menura.server.voices.workshop import answer_to
 from menura.voice_library import making
 from menura.voice_library.library import VoiceLibrary
 from menura.voice_library.portable import export
+from menura.voice_library.record import Consent, VoiceDefaults
 from tests.kept_voices import CONSENT, RATE_HZ, SAID, beeps, flac_of, new_voice
 
 
@@ -65,6 +66,33 @@ def test_what_refuses_a_recording_is_said(tmp_path: Path) -> None:
     answer = ask(written(tmp_path, flac_of(silence)))
     assert refused(answer) == (400, "recording_unfit")
     assert not (tmp_path / "made.flac").exists()
+
+
+def test_a_consent_in_which_nothing_is_heard_is_none(tmp_path: Path) -> None:
+    answer = ask(written(tmp_path, flac_of(np.zeros(6 * RATE_HZ, np.float32))), "keep")
+    assert refused(answer) == (400, "recording_unfit")
+    assert not (tmp_path / "made.flac").exists()
+
+
+@pytest.mark.parametrize("given", [None, "", " ", "\u200b"])
+def test_a43_a_consent_that_nobody_sees_is_none(tmp_path: Path, given: str | None) -> None:
+    voice = VoiceLibrary().add(new_voice(consent=Consent("\u2060", "2026-11-30")))
+    file = tmp_path / "upload"
+    export(VoiceLibrary(), voice.id, file)
+    VoiceLibrary().remove(voice.id)
+    assert refused(ask(file, "import", consent=given, label=None)) == (400, "consent_required")
+    assert VoiceLibrary().voices() == ()
+
+
+def test_a_clients_words_are_not_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    voice = VoiceLibrary().add(new_voice(defaults=VoiceDefaults(model="/secret/place")))
+    file = tmp_path / "upload"
+    export(VoiceLibrary(), voice.id, file)
+    VoiceLibrary().remove(voice.id)
+    assert not ask(file, "import", consent=None, label=None).has("error")
+    [back] = VoiceLibrary().voices()
+    assert back.record.defaults.model is None
+    assert "secret" not in "".join(capfd.readouterr())
 
 
 def test_a_consent_is_kept_as_it_was_spoken(tmp_path: Path) -> None:
