@@ -237,7 +237,8 @@ function plainName({ name, model }) {
 function aboutVoice(voice) {
   if (!voice) return "";
   const language = voice.language && languageName(voice.language);
-  return [voice.description, language].filter(Boolean).join(" · ");
+  const isOwn = voice.category === "cloned"; // what the server says of those is in its name here
+  return [!isOwn && voice.description, language].filter(Boolean).join(" · ");
 }
 
 const noVoices = (mayAdd) =>

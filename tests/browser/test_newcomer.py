@@ -36,7 +36,6 @@ def test_from_serve_to_the_first_cloned_sentence(
             screens.button("Sign in").click()
             page.get_by_role("link", name="Add a voice").click()
             at("the page says what is missing, and leads there")
-            page.get_by_role("button", name="Add a voice").click()
             screens.button("Record now").click()
             expect(page.locator(".recording output")).to_have_text("0:06")
             screens.button("Done").click()
