@@ -76,11 +76,15 @@ class Stream(Outcome, Protocol):
 
 @dataclass(frozen=True)
 class _Source:
-    """A stream that can be read, its rate, and who makes it."""
+    """A stream that can be read, its rate, who makes it, and the moment from which on it is made.
+
+    A server's begins with its first audio, so its moment is that of the question.
+    """
 
     stream: Stream
     sample_rate_hz: int
     speaker: Speaker
+    made_from: float
 
 
 def speak(flags: SayFlags) -> None:
@@ -95,7 +99,7 @@ def speak(flags: SayFlags) -> None:
     if target.misnamed:
         warn(target.misnamed)
     source = _source(with_model(flags), text)
-    loaded = perf_counter()
+    loaded = source.made_from
     with source.stream as stream:
         told = warn_of(stream.applied)
         tags = saving.tags_of(stream.applied, mark=_marks(flags), title=title_of(text))
@@ -123,10 +127,12 @@ def speak(flags: SayFlags) -> None:
 def _source(flags: SayFlags, text: str) -> _Source:
     """The server's stream, or that of this process where no server makes it."""
     request = request_of(flags, text)
+    asked = perf_counter()
     remote = through_server.opened(flags, request)
     if not isinstance(remote, Unusable):
         stream, address = remote
-        return _Source(stream, stream.sample_rate_hz, Speaker(f"the server at {address}"))
+        speaker = Speaker(f"the server at {address}")
+        return _Source(stream, stream.sample_rate_hz, speaker, asked)
     if remote.reason:
         _log.debug("no server is used: %s", remote.reason)
     tts = api.load(
@@ -135,7 +141,8 @@ def _source(flags: SayFlags, text: str) -> _Source:
     with doubts_told():
         request = replace(request, voice=_reference_voice(flags, tts) or request.voice)
         spoken = _stream(tts, request)
-    return _Source(spoken, tts.spec.sample_rate_hz, Speaker(server_not_used=remote.reason))
+    speaker = Speaker(server_not_used=remote.reason)
+    return _Source(spoken, tts.spec.sample_rate_hz, speaker, perf_counter())
 
 
 def _check(flags: SayFlags) -> None:

@@ -10,7 +10,7 @@ import menura
 from menura import models
 from menura.engines import registry
 from menura.engines.contract import Capability, Decoder, Delivery, FinishReason, RowStep, Stage
-from menura.errors import InvalidValueError, MenuraError, UnsupportedError
+from menura.errors import InvalidValueError, MenuraError, UnsupportedError, VoiceNotFoundError
 from menura.speech import SpeechRequest, validate
 
 NAMES = registry.names()
@@ -205,7 +205,7 @@ def test_an_unknown_option_is_an_error_or_reported_as_ignored(tts: menura.TTS) -
 
 
 def test_an_unknown_voice_is_an_error_that_lists_the_models_own(tts: menura.TTS) -> None:
-    with pytest.raises(InvalidValueError, match="no-such-voice") as caught:
+    with pytest.raises(VoiceNotFoundError, match="no-such-voice") as caught:
         tts.speak(TEXT, voice="no-such-voice", strict=False)
     assert all(preset.name in caught.value.message for preset in tts.spec.voices)
 

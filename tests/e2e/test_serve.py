@@ -17,9 +17,13 @@ import soundfile
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from menura.cli import speaking, through_server
+from menura.cli.remote_stream import RemoteStream
+from menura.cli.say import SayFlags
 from menura.server import state_file
 from menura.server.border.keys import KeyStore
 from menura.server.state_file import ServerState, Unusable
+from menura.speech import SpeechRequest
 from tests.command_line import Ran, run
 from tests.serving_process import Told, environment, hub, serving, tone_model
 from tests.tone.engine import FRAME, RATE_HZ
@@ -96,6 +100,29 @@ def test_the_server_speaks_as_this_process_does(arguments: list[str], model: str
     assert Path("there.wav").read_bytes() == Path("local.wav").read_bytes()
 
 
+def test_a_servers_time_counts_from_the_question(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+    ask = through_server.opened
+
+    def ask_for_long(
+        flags: SayFlags, request: SpeechRequest
+    ) -> tuple[RemoteStream, str] | Unusable:
+        clock[0] += 5
+        return ask(flags, request)
+
+    monkeypatch.setattr(speaking, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(through_server, "opened", ask_for_long)
+    ran = run("say", "-m", model, TEXT, "-o", "told.wav", "--json")
+    assert str(ran.answer["spoken_by"]).startswith("the server at ")
+    seconds = ran.answer["seconds"]
+    assert isinstance(seconds, float)
+    assert ran.answer["timings"] == {
+        "load_s": 0.0, "first_audio_s": 5.0, "total_s": 5.0, "rtf": round(5 / seconds, 4),
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("flags", [["--stream"], ["--format", "pcm"]])
 def test_a_pipe_gets_the_same_bytes(flags: list[str], model: str) -> None:
     asked = ("say", "-m", model, TEXT, "--seed", "1", "-o", "-", "-q", *flags)
@@ -108,8 +135,8 @@ WRONG: dict[str, tuple[list[str], int]] = {
     "bad option": ([TEXT, "-p", "loudness=7"], 2),
     "bad seed": ([TEXT, "--seed", "-1"], 2),
     "bad speed": ([TEXT, "--speed", "9"], 2),
-    "unknown voice": ([TEXT, "-v", "loww"], 2),
-    "a voice of OpenAI's": ([TEXT, "-v", "alloy"], 2),
+    "unknown voice": ([TEXT, "-v", "loww"], 3),
+    "a voice of OpenAI's": ([TEXT, "-v", "alloy"], 3),
     "no voice": ([TEXT, "-v", ""], 2),
     "unknown language": ([TEXT, "-l", "chinees"], 2),
     "not its language": ([TEXT, "-l", "french"], 4),
