@@ -24,7 +24,13 @@ from menura.audio.tags import Tags
 from menura.engines.qwen3_tts import watchdog
 from menura.engines.qwen3_tts.engine import Qwen3TTSEngine
 from menura.engines.qwen3_tts.tiny import Tiny, write
-from menura.errors import InvalidValueError, MenuraError, NumericsError, UnreadableAudioError
+from menura.errors import (
+    InvalidValueError,
+    MenuraError,
+    NumericsError,
+    UnreadableAudioError,
+    VoiceNotFoundError,
+)
 from menura.runtime.seeding import derive
 from menura.speech import FinishReason, FloatArray, SpeechRequest
 
@@ -214,7 +220,7 @@ def test_an_unknown_voice_is_an_error_that_lists_the_models_own(
     load: Loader, voice: str, strict: bool
 ) -> None:
     """53, 54, 57: it crashed, was replaced without a word, or took style words for a name."""
-    with pytest.raises(InvalidValueError, match="vivian, ryan, eric") as caught:
+    with pytest.raises(VoiceNotFoundError, match="vivian, ryan, eric") as caught:
         load(CUSTOM).speak("Hello.", voice=voice, strict=strict)
     assert caught.value.param == "voice"
     if voice == "vivain":
@@ -241,7 +247,7 @@ def test_a_model_without_presets_says_how_to_give_a_voice(load: Loader) -> None:
         InvalidValueError, match=r"tts\.voice\(clip\); on the command line --ref FILE"
     ):
         load(BASE).speak("Hello.")
-    with pytest.raises(InvalidValueError, match="say in instruct who speaks"):
+    with pytest.raises(VoiceNotFoundError, match="say in instruct who speaks"):
         load(Tiny("voice_design")).speak("Hello.", voice="vivian")
     for broken in (b"", b"RIFF", b"\0" * 1000):
         with pytest.raises(MenuraError):
