@@ -104,6 +104,8 @@ def _nobody(given: str, spec: EngineSpec, library: VoiceLibrary) -> VoiceNotFoun
     presets = [preset.name for preset in spec.voices]
     draws = Capability.DESIGN in spec.capabilities
     of_model = spec.voice_choices() if draws else _listed(presets)
+    if spec.clones and not presets:
+        of_model += " of its own: it speaks like a recording (tts.voice(clip), --ref FILE)"
     word = given[:_SHOWN]
     return VoiceNotFoundError(
         f"there is no voice {word!r} in the voice library or in {spec.model!r}; the library has "

@@ -165,7 +165,7 @@ def test_wrong_orders_are_told_and_touch_no_other(tmp_path: Path) -> None:
             with pytest.raises(InvalidValueError) as caught:
                 await server.ask("one", options={"loudness": 7})
             assert caught.value.param == "loudness"
-            with pytest.raises(InvalidValueError, match="'nobody'"):
+            with pytest.raises(VoiceNotFoundError, match="'nobody'"):
                 await server.ask("one", voice="nobody")
             async with await server.ask("one FAIL") as failing:
                 with pytest.raises(MenuraError, match="this word fails"):

@@ -15,7 +15,13 @@ from menura.engines.contract import Capability, Delivery, LoadArguments
 from menura.engines.qwen3_tts.engine import Qwen3TTSEngine
 from menura.engines.qwen3_tts.live_row import Utterance
 from menura.engines.qwen3_tts.tiny import Tiny, write
-from menura.errors import InvalidValueError, MenuraError, ModelFilesError, UnsupportedError
+from menura.errors import (
+    InvalidValueError,
+    MenuraError,
+    ModelFilesError,
+    UnsupportedError,
+    VoiceNotFoundError,
+)
 from menura.runtime import devices
 from menura.runtime.native import frame
 from menura.speech import FloatArray, Reference, SpeechRequest, validate
@@ -106,7 +112,7 @@ def test_the_25_hz_tokenizer_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_a_base_model_asked_for_a_preset_says_what_it_takes(load: Loader) -> None:
-    with pytest.raises(InvalidValueError, match=r"tts\.voice\(clip\)"):
+    with pytest.raises(VoiceNotFoundError, match=r"tts\.voice\(clip\)"):
         load("base").speak("Hello.", voice="Vivian")
     with pytest.raises(InvalidValueError, match="needs a voice"):
         load("base").speak("Hello.")
