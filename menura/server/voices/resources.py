@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import AsyncGenerator
 from dataclasses import replace
+from functools import partial
 from typing import BinaryIO
 from urllib.parse import quote
 
@@ -34,6 +35,7 @@ from menura.speech import FASTEST, SLOWEST
 from menura.voice_library import own_models
 from menura.voice_library.folders import LibraryVoice
 from menura.voice_library.known_values import check_options
+from menura.voice_library.library import UNSET, Unset
 from menura.voice_library.record import (
     LONGEST_CONSENT,
     LONGEST_INSTRUCT,
@@ -102,17 +104,24 @@ async def edit(request: Request, voice_id: str, body: VoicePatch) -> VoiceResour
     """Change what is written of a voice. A new transcript is heard at the next sentence."""
     parts = parts_of(request)
     voice = await voice_of(parts, voice_id)
-    given = {name: getattr(body, name) for name in body.model_fields_set}
-    changes: dict[str, object] = {
-        name: given[name] for name in ("language", "notes", "transcript") if name in given
-    }
+    given = body.model_fields_set
+    label: str | Unset = UNSET
     if "name" in given:
-        changes["label"] = checked_name(parts, body.name, await catalogue.served(parts))
-    if "consent" in given:
-        changes["consent"] = _consent(voice, body.consent)
+        label = checked_name(parts, body.name, await catalogue.served(parts))
+    defaults: VoiceDefaults | Unset = UNSET
     if "defaults" in given:
-        changes["defaults"] = await asyncio.to_thread(_defaults, parts, voice, body.defaults)
-    edited = await changed(lambda: parts.library.edit(voice_id, **changes))  # type: ignore[arg-type]
+        defaults = await asyncio.to_thread(_defaults, parts, voice, body.defaults)
+    edit_voice = partial(
+        parts.library.edit,
+        voice_id,
+        label=label,
+        language=body.language if "language" in given else UNSET,
+        notes=body.notes if "notes" in given else UNSET,
+        consent=_consent(voice, body.consent) if "consent" in given else UNSET,
+        transcript=body.transcript if "transcript" in given else UNSET,
+        defaults=defaults,
+    )
+    edited = await changed(edit_voice)
     audit.note(request, "voice changed", voice_id)
     return await resource(request, edited)
 
