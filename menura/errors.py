@@ -4,6 +4,7 @@ A message says what was given, what is allowed and what to do. `param` names the
 user typed it (`voice`, `top_k`, `--format`), so that a server or an editor can point at it.
 """
 
+import errno
 import shlex
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -101,6 +102,10 @@ class ModelFilesError(MenuraError, code="invalid_model_files", http_status=500, 
 
 class DownloadError(MenuraError, code="download_failed", http_status=502, exit_code=1):
     """A model could not be brought; what had arrived is kept, and the same command goes on."""
+
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""The system's own words for a disk that is full: `OSError.errno`."""
 
 
 class DiskFullError(MenuraError, code="disk_full", http_status=507, exit_code=1):

@@ -22,14 +22,14 @@ from menura.audio.pcm import FloatArray
 from menura.audio.plain_wav import PlainWav, read_header
 from menura.audio.resample import Resampler
 from menura.audio.tags import Tags
-from menura.errors import DiskFullError, InvalidValueError
+from menura.errors import NO_ROOM, DiskFullError, InvalidValueError
 from menura.saving import tags_of
 from menura.server.encoding import SERVED_FORMATS, AudioWish, checked_format
 from menura.server.hang_up import HungUpError, while_connected
 from menura.server.routes import BodyRule, Route, Scope, ServerParts, parts_of
 from menura.server.speech import MEDIA_TYPES
 from menura.server.turns import Turns
-from menura.server.voices.uploads import NO_ROOM, scratch_folder
+from menura.server.voices.uploads import scratch_folder
 from menura.speech import MAX_SEED
 
 MAX_BYTES = 100_000_000

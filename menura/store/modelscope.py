@@ -8,8 +8,7 @@ what is in its cache already.
 import os
 from pathlib import Path
 
-from menura.errors import DownloadError, EngineNotInstalledError
-from menura.store.placing import NO_ROOM
+from menura.errors import NO_ROOM, DownloadError, EngineNotInstalledError
 
 # The names its releases gave to their errors; some derive from nothing more telling than Exception.
 _ERROR_NAMES = (

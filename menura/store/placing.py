@@ -1,14 +1,11 @@
 """Files that stand under their name only when they are whole, and what a disk refuses, in words."""
 
-import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from menura.errors import DiskFullError, DownloadError
-
-NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+from menura.errors import NO_ROOM, DiskFullError, DownloadError
 
 
 @contextmanager

@@ -7,12 +7,14 @@ or not. The id is made by us and never changes.
 import re
 import secrets
 import unicodedata
+from collections.abc import Sequence
 
 from menura.errors import InvalidValueError
 from menura.text.unwanted import REMOVED, TERMINAL
 
 LONGEST_LABEL = 80
 LIBRARY_PREFIX = "lib:"
+_LISTED = 20
 ID_FORM = r"voice_[0-9a-f]{32}"
 # Marks, letters of no width and the like: a label of nothing else could not be seen.
 _UNSEEN = ("Cc", "Cf", "Cn", "Co", "Cs", "Mn", "Me", "Zl", "Zp", "Zs")
@@ -57,6 +59,12 @@ def checked_label(given: object) -> str:
             f"{LIBRARY_PREFIX!r}, so it could not be found: give another one"
         )
     return label
+
+
+def enumerated(labels: Sequence[str]) -> str:
+    """The labels in words for an error: the first ones, and how many more there are."""
+    more = f" and {len(labels) - _LISTED} more" if len(labels) > _LISTED else ""
+    return ", ".join(labels[:_LISTED]) + more if labels else "none"
 
 
 def is_visible(text: str) -> bool:

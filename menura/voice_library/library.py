@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
+from typing import TypeVar
 
 from menura import settings
 from menura.audio.decode import AudioCaps, decode
@@ -25,7 +26,13 @@ from menura.voice_library import plain_files, prompts
 from menura.voice_library.agreement import check_change
 from menura.voice_library.folders import BrokenVoice, LibraryVoice
 from menura.voice_library.known_values import check_defaults, check_language
-from menura.voice_library.labels import LIBRARY_PREFIX, checked_label, folded, new_id
+from menura.voice_library.labels import (
+    LIBRARY_PREFIX,
+    checked_label,
+    enumerated,
+    folded,
+    new_id,
+)
 from menura.voice_library.listing import Listing
 from menura.voice_library.locking import new_folder, take_away, writing
 from menura.voice_library.new_voice import NewClip, NewPrompt, NewVoice, files_of, record_of
@@ -44,8 +51,8 @@ __all__ = ["UNSET", "BrokenVoice", "LibraryVoice", "NewClip", "NewPrompt", "NewV
            "VoiceLibrary"]  # fmt: skip
 
 MAX_CLIP_BYTES = 64 * 2**20
+_Value = TypeVar("_Value")
 _SHOWN = 60  # characters of a given word in an error
-_LISTED = 20  # labels in an error
 
 
 class Unset(Enum):
@@ -146,24 +153,28 @@ class VoiceLibrary:
             would take the consent from a recording; DiskFullError, OutputError, WaitError: it
             cannot be written now.
         """
-        given = {"label": label, "language": language, "notes": notes, "consent": consent,
-                 "defaults": defaults}  # fmt: skip
-        changes = {key: value for key, value in given.items() if value is not UNSET}
         if not isinstance(defaults, Unset):
             check_defaults(defaults)
         with self.writing():
             voice = self.find(name)
-            if not isinstance(language, Unset) and language != voice.record.language:
+            old = voice.record
+            if not isinstance(language, Unset) and language != old.language:
                 check_language(language)
             if not isinstance(consent, Unset):
-                check_change(voice.record, consent)
-            record = replace(voice.record, **changes)  # type: ignore[arg-type]
-            if label is not UNSET:
+                check_change(old, consent)
+            record = replace(
+                old,
+                language=_given(language, old.language),
+                notes=_given(notes, old.notes),
+                consent=_given(consent, old.consent),
+                defaults=_given(defaults, old.defaults),
+            )
+            if not isinstance(label, Unset):
                 record = replace(record, label=checked_label(label))
                 self._check_label_is_free(record.label, of=voice)
-            if transcript is not UNSET:
+            if not isinstance(transcript, Unset):
                 record = _with_transcript(record, transcript)
-            if record.clips[:1] != voice.record.clips[:1]:
+            if record.clips[:1] != old.clips[:1]:
                 take_away(voice.folder / PROMPTS_FOLDER)
             return self._written(voice, record)
 
@@ -273,14 +284,18 @@ class VoiceLibrary:
 
     def _not_found(self, name: str, listed: tuple[LibraryVoice, ...]) -> VoiceNotFoundError:
         labels = [voice.label for voice in listed]
-        has = f"it has: {', '.join(labels[:_LISTED])}" if labels else "it is empty"
-        has += f" and {len(labels) - _LISTED} more" if len(labels) > _LISTED else ""
+        has = f"it has: {enumerated(labels)}" if labels else "it is empty"
         return VoiceNotFoundError(
             f"there is no voice {name[:_SHOWN]!r} in the voice library; {has}."
             + did_you_mean(_without_prefix(name)[:_SHOWN], labels)
             + " `menura voices list` shows them.",
             param="voice",
         )
+
+
+def _given(value: _Value | Unset, old: _Value) -> _Value:
+    """The value, or the old one where none was given."""
+    return old if isinstance(value, Unset) else value
 
 
 def _without_prefix(name: str) -> str:

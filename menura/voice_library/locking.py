@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from menura.errors import DiskFullError, OutputError, WaitError
-from menura.store.placing import NO_ROOM
+from menura.errors import NO_ROOM, DiskFullError, OutputError, WaitError
 from menura.voice_library.plain_files import (
     OWN_FILE,
     OWN_FOLDER,
@@ -44,7 +43,7 @@ def writing(library: Path) -> Iterator[None]:
         try:
             with FileLock(library / LOCK_FILE, timeout=LOCK_WAIT_S, mode=OWN_FILE):
                 close_to_others(library / LOCK_FILE)
-                _sweep(library)
+                sweep(library)
                 yield
                 settle(library)
         except Timeout as error:
@@ -75,13 +74,16 @@ def new_folder(library: Path, name: str) -> Iterator[Path]:
         raise
 
 
-def take_away(path: Path) -> None:
-    """Nothing; the file or folder is gone from the listing at once, then from the disk."""
+def take_away(path: Path) -> bool:
+    """Whether it was there; it is gone from the listing at once, then from the disk."""
     removing = path.parent / f"{_REMOVING}{os.urandom(8).hex()}"
-    with suppress(FileNotFoundError):
+    try:
         path.rename(removing)
-        settle(path.parent)
+    except FileNotFoundError:
+        return False
+    settle(path.parent)
     shutil.rmtree(removing, ignore_errors=True)
+    return True
 
 
 @contextmanager
@@ -104,13 +106,13 @@ def disk_words(library: Path) -> Iterator[None]:
         ) from error
 
 
-def _sweep(library: Path) -> None:
-    """Nothing; what killed programs left is gone. For the writer alone.
+def sweep(folder: Path) -> None:
+    """Nothing; what killed programs left of `new_folder` and `take_away` is gone.
 
     What was being removed is somebody's voice, so it goes at once. What was being made goes later:
     where locks fail, as on some network disks, it may still be filled.
     """
-    for path in library.iterdir():
+    for path in folder.iterdir():
         if path.name.startswith(_REMOVING):
             shutil.rmtree(path, ignore_errors=True)
         elif path.name.startswith(_MAKING):

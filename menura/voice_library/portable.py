@@ -18,6 +18,7 @@ from menura import voice_files
 from menura.audio.decode import AudioCaps, DecodedAudio, decode
 from menura.audio.recording_refusals import refusal
 from menura.errors import (
+    NO_ROOM,
     AudioTooLargeError,
     DiskFullError,
     InvalidValueError,
@@ -28,7 +29,6 @@ from menura.errors import (
 )
 from menura.runtime.whole_file import whole_file
 from menura.speech import Voice
-from menura.store.placing import NO_ROOM
 from menura.voice_library import plain_files, prompts
 from menura.voice_library.folders import MAX_RECORD_BYTES, LibraryVoice
 from menura.voice_library.library import MAX_CLIP_BYTES, VoiceLibrary

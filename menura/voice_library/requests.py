@@ -4,7 +4,7 @@ A model's own voices win; `lib:NAME` means the library alone. Where the request 
 speak, the voice's defaults do, as far as the model knows them; what is really used is told.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,13 +14,12 @@ from menura.errors import InvalidValueError, VoiceNotFoundError, did_you_mean
 from menura.planning import SpeechPlan
 from menura.speech import FASTEST, SLOWEST, SpeechRequest, Voice
 from menura.voice_library.folders import LibraryVoice
-from menura.voice_library.labels import LIBRARY_PREFIX, folded
+from menura.voice_library.labels import LIBRARY_PREFIX, enumerated, folded
 from menura.voice_library.library import VoiceLibrary
 from menura.voice_library.ready import stand_in
 from menura.voice_library.record import SourceKind, VoiceDefaults
 
 _SHOWN = 60  # characters of a given word in an error
-_MOST_LISTED = 20
 
 
 @dataclass(frozen=True)
@@ -103,22 +102,17 @@ def _nobody(given: str, spec: EngineSpec, library: VoiceLibrary) -> VoiceNotFoun
     labels = [voice.label for voice in library.voices()]
     presets = [preset.name for preset in spec.voices]
     draws = Capability.DESIGN in spec.capabilities
-    of_model = spec.voice_choices() if draws else _listed(presets)
+    of_model = spec.voice_choices() if draws else enumerated(presets)
     if spec.clones and not presets:
         of_model += " of its own: it speaks like a recording (tts.voice(clip), --ref FILE)"
     word = given[:_SHOWN]
     return VoiceNotFoundError(
         f"there is no voice {word!r} in the voice library or in {spec.model!r}; the library has "
-        f"{_listed(labels)}, and the model has {of_model}."
+        f"{enumerated(labels)}, and the model has {of_model}."
         + (_broken(word, library) or did_you_mean(word, [*presets, *labels]))
         + " `menura voices list` shows them.",
         param="voice",
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-    return ", ".join(names[:_MOST_LISTED]) + more if names else "none"
 
 
 def _broken(given: str, library: VoiceLibrary) -> str:

@@ -13,12 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
 from menura import models
 from menura.catalogue import lookup, suggest
 from menura.errors import ModelNotFoundError
+from menura.server.border import audit
 from menura.server.border.json_body import OpenBody
 from menura.server.border.problems import Problem
 from menura.server.routes import NO_BODY, OPTIONAL_JSON, Route, Scope, ServerParts, parts_of
 from menura.server.store.jobs import JobKind, JobState, StoreJob, new_job
 from menura.server.store.shelf import ShelfModel
-from menura.server.voices import audit
 
 _SHOWN = 60  # characters of a given name in an error
 

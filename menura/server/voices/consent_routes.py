@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar
 from fastapi import Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from menura.server.border import audit
 from menura.server.routes import NO_BODY, SMALL_JSON, UPLOAD, Route, Scope
-from menura.server.voices import audit
 from menura.server.voices.consents import ConsentRecord, ConsentStore
 from menura.server.voices.first_bytes import check_recording
 from menura.server.voices.shapes import Deleted

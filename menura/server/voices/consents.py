@@ -4,26 +4,23 @@ A consent is a folder of `data/consents` whose name is its id. It is there whole
 goes by a rename, so that neither readers nor writers need a lock. A voice keeps its own copy.
 """
 
-import errno
 import os
 import re
 import secrets
-import shutil
-import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from json import dumps
 from pathlib import Path
 
-from menura.errors import DiskFullError, InvalidValueError, MenuraError, OutputError
+from menura.errors import NO_ROOM, DiskFullError, InvalidValueError, MenuraError, OutputError
 from menura.runtime.whole_file import whole_file
 from menura.server.border.problems import Problem
 from menura.settings import folders
 from menura.voice_library.labels import checked_label
+from menura.voice_library.locking import new_folder, sweep, take_away
 from menura.voice_library.plain_files import (
     OWN_FILE,
-    OWN_FOLDER,
     own_folder,
     read_plain,
     settle,
@@ -36,10 +33,8 @@ from menura.voice_library.strict_json import StrictObject
 _SCHEMA = 1
 _ID = re.compile(r"cons_[0-9a-f]{32}")
 _RECORD, _RECORDING = "consent.json", "recording.flac"
-_MAKING, _REMOVING = ".making-", ".removing-"
 _MAX_RECORD_BYTES = 16 * 1024
 _MAX_RECORDING_BYTES = 64 * 2**20
-_OLD_S = 3600.0
 _TIME = r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z"
 _LANGUAGE = r"[A-Za-z0-9][A-Za-z0-9-]{0,39}"
 
@@ -95,18 +90,14 @@ class ConsentStore:
     def add(self, name: str, language: str, flac: bytes) -> ConsentRecord:
         """The new consent. Raises: InvalidValueError: its name; DiskFullError, OutputError."""
         record = ConsentRecord(f"cons_{secrets.token_hex(16)}", _name(name), language, now())
-        making = self._folder / f"{_MAKING}{secrets.token_hex(8)}"
         try:
             own_folder(self._folder)
-            self._sweep()
-            making.mkdir(OWN_FOLDER)
-            write_lasting(making / _RECORDING, flac)
-            write_lasting(making / _RECORD, _json(record))
-            settle(making)
-            making.rename(self._folder / record.id)
+            sweep(self._folder)
+            with new_folder(self._folder, record.id) as making:
+                write_lasting(making / _RECORDING, flac)
+                write_lasting(making / _RECORD, _json(record))
             settle(self._folder)
         except OSError as error:
-            shutil.rmtree(making, ignore_errors=True)
             raise _not_written(error) from error
         return record
 
@@ -127,21 +118,12 @@ class ConsentStore:
     def remove(self, given: str) -> None:
         """Nothing; the consent and its recording are gone. Raises: Problem (404)."""
         record = self.find(given)
-        removing = self._folder / f"{_REMOVING}{secrets.token_hex(8)}"
         try:
-            (self._folder / record.id).rename(removing)
-        except FileNotFoundError:
-            raise _not_found() from None
+            was_there = take_away(self._folder / record.id)
         except OSError as error:
             raise _not_written(error) from error
-        shutil.rmtree(removing, ignore_errors=True)
-
-    def _sweep(self) -> None:
-        """Nothing; what killed servers left half made or half removed is gone."""
-        for path in self._folder.iterdir():
-            is_old = path.name.startswith(_MAKING) and time.time() - path.lstat().st_mtime > _OLD_S
-            if is_old or path.name.startswith(_REMOVING):
-                shutil.rmtree(path, ignore_errors=True)
+        if not was_there:
+            raise _not_found()
 
 
 def _name(given: str) -> str:
@@ -176,5 +158,4 @@ def _not_found() -> Problem:
 
 def _not_written(error: OSError) -> MenuraError:
     words = f"the consents cannot be written to: {error.strerror or os.strerror(error.errno or 0)}."
-    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return DiskFullError(words) if is_full else OutputError(words)
+    return DiskFullError(words) if error.errno in NO_ROOM else OutputError(words)

@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field, JsonValue
 
 from menura.errors import ConsentError, InvalidValueError
 from menura.server import catalogue
+from menura.server.border import audit
 from menura.server.models.frames import Frame
 from menura.server.routes import UPLOAD, Route, Scope, ServerParts, parts_of
-from menura.server.voices import audit
 from menura.server.voices.consents import ConsentStore
 from menura.server.voices.first_bytes import check_recording, check_voice
 from menura.server.voices.names_taken import checked_name

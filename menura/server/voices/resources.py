@@ -18,9 +18,9 @@ from starlette.responses import Response, StreamingResponse
 
 from menura.errors import InvalidValueError
 from menura.server import catalogue
+from menura.server.border import audit
 from menura.server.border.problems import Problem
 from menura.server.routes import JSON, NO_BODY, BodyRule, Route, Scope, ServerParts, parts_of
-from menura.server.voices import audit
 from menura.server.voices.names_taken import checked_name
 from menura.server.voices.shapes import (
     BrokenList,

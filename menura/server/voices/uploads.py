@@ -5,7 +5,6 @@ of a later one.
 """
 
 import asyncio
-import errno
 import re
 import secrets
 import shutil
@@ -18,7 +17,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from fastapi import Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, WithJsonSchema
 
-from menura.errors import DiskFullError
+from menura.errors import NO_ROOM, DiskFullError
 from menura.server.border.problems import problem_of_fields
 from menura.server.routes import parts_of
 from menura.server.voices.form_parts import FormParts, wrong_form
@@ -29,7 +28,6 @@ from menura.voice_library.plain_files import own_folder
 _PIECE_BYTES = 256 * 1024
 _OLD_S = 3600.0
 _NAME = re.compile(r"[0-9a-f]{32}")
-NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 File = Annotated[Path, WithJsonSchema({"type": "string", "format": "binary"})]
 """The file of a form: where it lies while the form is looked at."""

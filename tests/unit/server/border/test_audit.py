@@ -3,9 +3,9 @@ import logging
 import pytest
 from starlette.requests import Request
 
+from menura.server.border import audit
 from menura.server.border.request_log import RequestNotes
 from menura.server.routes import ALL_SCOPES, Caller
-from menura.server.voices import audit
 
 
 @pytest.mark.parametrize(("key", "told"), [("key_1", {"key": "key_1"}), ("", {})])

@@ -1,4 +1,4 @@
-"""One line in the log for each change of the voices: who, what and when, never a name or a text."""
+"""One line in the log for each change of what is kept: who, what, when; no name and no text."""
 
 import logging
 
