@@ -4,9 +4,10 @@
 import { blob, get } from "./api.js";
 import { playButton, silence } from "./clip_player.js";
 import { button, el, field, fill, freshId } from "./dom.js";
+import { verdictOf } from "./findings.js";
 import { errorPlace } from "./notices.js";
 import { sentenceIn } from "./sentences.js";
-import { makeVoice } from "./voice_api.js";
+import { checkClip, makeVoice } from "./voice_api.js";
 import { tellKept } from "./voice_fields.js";
 import { peaksOf, wavePicture } from "./wave_picture.js";
 import { clock, language as pageLanguage, languageName, t } from "./words.js";
@@ -122,8 +123,10 @@ async function drawn(wish, signal) {
     model: wish.model, input: wish.text, instructions: wish.description, language: wish.language,
     seed: wish.seed, response_format: "flac",
   });
-  const file = await blob("/v1/audio/speech", { method: "POST", body, type: "application/json", signal });
-  return { ...wish, file: new File([file], "take.flac", { type: "audio/flac" }) };
+  const spoken = await blob("/v1/audio/speech", { method: "POST", body, type: "application/json", signal });
+  const file = new File([spoken], "take.flac", { type: "audio/flac" });
+  const checked = await checkClip({ file, transcript: wish.text, language: wish.language }, { signal });
+  return { ...wish, file, fit: verdictOf(checked) === "keep" };
 }
 
 async function takeRow(take, number, keeping) {
@@ -132,12 +135,17 @@ async function takeRow(take, number, keeping) {
   const wave = wavePicture(peaksOf(sound.getChannelData(0), BARS), { label: name });
   const address = URL.createObjectURL(take.file);
   const id = freshId("take");
+  const helpId = `${id}-help`;
   return el("li", { class: "drawn-take" },
     playButton(name, () => address, { progress: wave.progress }),
     wave.node,
     el("label", { class: "choice", for: id },
-      el("input", { type: "radio", name: "take", id, on: { change: () => keeping.choose(take) } }),
-      el("span", {}, name)));
+      el("input", {
+        type: "radio", name: "take", id, disabled: !take.fit,
+        "aria-describedby": !take.fit && helpId, on: { change: () => keeping.choose(take) },
+      }),
+      el("span", {}, name)),
+    !take.fit && el("p", { class: "help", id: helpId }, t("design.unfit")));
 }
 
 function keepForm({ go }) {
@@ -160,7 +168,7 @@ function keepForm({ go }) {
       tellKept(voice, go);
       go("voices");
     } catch (error) {
-      problem.show(error.code === "recording_unfit" ? t("design.unfit") : error);
+      problem.show(error);
       keep.disabled = false;
     }
   }

@@ -1,6 +1,8 @@
 """Voices on the page: made from a file and a microphone, designed, spoken with, taken along."""
 
+import itertools
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +13,11 @@ from tests.browser import clips
 from tests.browser.screens import Screens
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Route
+    from playwright.sync_api import Locator, Route
 
 pytestmark = pytest.mark.browser
+
+TAKE = re.compile("Take [123]")
 
 
 @pytest.fixture
@@ -212,13 +216,46 @@ def test_a_voice_is_designed_from_a_description(screens: Screens, label: str) ->
     page = screens.go("voices/design").page
     page.get_by_label("Who is it?").fill("An old sailor, hoarse and kind.")
     page.get_by_label("What they say").fill(clips.SENTENCE)
-    screens.button("Draw three takes").click()
-    takes = page.get_by_role("radio", name=re.compile("Take [123]"))
-    expect(takes).to_have_count(3)
-    takes.nth(1).check()
+    drawn_takes(screens).last.check()
     page.get_by_label("Name", exact=True).fill(label)
     screens.button("Keep this voice").click()
     expect(screens.card(label)).to_contain_text("Designed")
+
+
+def test_a_take_that_cannot_become_a_voice_says_so_and_cannot_be_chosen(screens: Screens) -> None:
+    page = screens.go("voices/design").page
+    page.route("**/v1/voices/check", refused_second())
+    page.get_by_label("Who is it?").fill("A child, quick and bright.")
+    screens.button("Draw three takes").click()
+    expect(page.get_by_role("radio", name=TAKE)).to_have_count(3)
+    second = page.get_by_role("radio", name="Take 2")
+    expect(second).to_be_disabled()
+    expect(second).to_have_accessible_description(re.compile("cannot become a voice"))
+
+
+def drawn_takes(screens: Screens) -> "Locator":
+    """The takes that can be kept; a random model says too little in one of seven."""
+    fit = screens.page.get_by_role("radio", name=TAKE, disabled=False)
+    for _ in range(5):
+        screens.button("Draw three takes").click()
+        expect(screens.page.get_by_role("radio", name=TAKE)).to_have_count(3)
+        if fit.count():
+            return fit
+    raise AssertionError("fifteen takes in a row cannot become a voice")
+
+
+def refused_second() -> Callable[["Route"], None]:
+    """Answers checks as the server does, but refuses the second clip."""
+    n_checked = itertools.count(1)
+
+    def answer(route: "Route") -> None:
+        told = route.fetch()
+        body = told.json()
+        refusal = {"code": "too_short", "severity": "refuse", "spans": [], "says": "", "do": ""}
+        body["report"]["findings"] = [refusal] if next(n_checked) == 2 else []
+        route.fulfill(response=told, json=body)
+
+    return answer
 
 
 def removed(screens: Screens, label: str) -> None:
