@@ -2,15 +2,18 @@
 // sanitizers and valgrind watch, and what an emulator of another CPU runs.
 //
 // Checks that rows are the same together and alone, and ends with 1 if they are not.
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "api.h"
 #include "pace.h"
+#include "pool.h"
 
 namespace {
 
@@ -183,12 +186,42 @@ void speak(menura_lm* lm, std::vector<Utterance>& utterances, int n_frames) {
     }
 }
 
-bool rows_do_not_know_each_other(menura_lm* lm, int n_frames) {
+// Somebody who borrows a core now and then, as the codec does.
+class Neighbour {
+public:
+    explicit Neighbour(int n_threads) : pool_(menura::shared_pool(n_threads)) {}
+    ~Neighbour() {
+        is_over_ = true;
+        thread_.join();
+    }
+
+private:
+    void come_and_go() {
+        while (!is_over_) {
+            pool_->lend();
+            {
+                const menura::Pool::Guest guest(*pool_);
+                std::this_thread::yield();
+            }
+            pool_->take_back();
+            std::this_thread::yield();
+        }
+    }
+
+    const std::shared_ptr<menura::Pool> pool_;
+    std::atomic<bool> is_over_{false};
+    std::thread thread_{&Neighbour::come_and_go, this};
+};
+
+bool rows_do_not_know_each_other(menura_lm* lm, int n_threads, int n_frames) {
     std::vector<Utterance> together;
     for (unsigned i = 0; i < 8; ++i) {
         together.emplace_back(i, 3 + 7 * static_cast<int>(i));
     }
-    speak(lm, together, n_frames);
+    {
+        const Neighbour neighbour(n_threads);
+        speak(lm, together, n_frames);
+    }
     for (unsigned i = 0; i < 8; i += 3) {
         std::vector<Utterance> alone;
         alone.emplace_back(i, 3 + 7 * static_cast<int>(i));
@@ -252,8 +285,8 @@ bool exercise(int kind, int n_threads, int n_frames) {
     }
     std::vector<float> traced(3 * 4 * WIDTH);
     const std::vector<float> inputs(4 * WIDTH, 0.25f);
-    bool is_good = rows_do_not_know_each_other(lm, n_frames) && state_goes_out_and_in(lm) &&
-                   bad_arguments_are_refused(lm);
+    bool is_good = rows_do_not_know_each_other(lm, n_threads, n_frames) &&
+                   state_goes_out_and_in(lm) && bad_arguments_are_refused(lm);
     is_good &= menura_lm_trace(lm, 0, 4, inputs.data(), traced.data()) == MENURA_OK;
     menura_lm_close(lm);
     return is_good;

@@ -17,6 +17,7 @@ from menura.engines.contract import LoadArguments
 from menura.engines.qwen3_tts import accelerate_codec, accelerate_torch, weights
 from menura.engines.qwen3_tts.accelerate_codec import NativeCodecDecoder
 from menura.engines.qwen3_tts.codec import Codec
+from menura.engines.qwen3_tts.codec_helper import CodecHelper
 from menura.engines.qwen3_tts.config import Qwen3TTSConfig
 from menura.engines.qwen3_tts.generate import Models, OneByOne
 from menura.engines.qwen3_tts.native_rows import MAX_ROWS, N_SLOTS, NativeRows
@@ -69,7 +70,7 @@ class Running:
 
     `parts` gives all parts, `speaker_encoder` the one that voices need; in the kernels they are
     mapped when they are asked for. `is_native`: frames of many rows pay together, and prompts that
-    begin alike are known.
+    begin alike are known. `helper`: who decodes pieces beside the talker, where that pays.
     """
 
     models: Models
@@ -79,6 +80,7 @@ class Running:
     codec: Codec
     applied: Mapping[str, object]
     is_native: bool
+    helper: CodecHelper | None = None
 
 
 def load(
@@ -202,6 +204,7 @@ def _in_kernels(
     step = FrameStep(frame_sizes(config), _KERNEL_MODES[mode], packed.arrays, n_threads)
     program = _program(decoder)
     native_decoder = NativeCodecDecoder(NativeDecoder(program, n_threads))
+    helper = _helper(program, n_threads) if n_threads > 1 else None
     applied: dict[str, object] = {
         "device": "cpu",
         "precision": mode,
@@ -219,7 +222,14 @@ def _in_kernels(
         codec=Codec(lambda: stored.codec_encoder, native_decoder, config.codec),
         applied=applied,
         is_native=True,
+        helper=helper,
     )
+
+
+def _helper(program: Program, n_threads: int) -> CodecHelper:
+    """A second decoder with the same weights, for the core that the threads lend."""
+    decoder = NativeDecoder(program, n_threads)
+    return CodecHelper(NativeCodecDecoder(decoder, is_beside=True), decoder)
 
 
 def frame_sizes(config: Qwen3TTSConfig) -> FrameSizes:

@@ -50,12 +50,16 @@ from menura.runtime.native.codec_program import CodecMode, Program, lower
 
 
 class NativeCodecDecoder:
-    """Takes and gives what `CodecDecoder` does, for one row on the CPU."""
+    """Takes and gives what `CodecDecoder` does, for one row on the CPU.
+
+    `is_beside`: on the caller's thread, which has the core that the others lend.
+    """
 
     device = torch.device("cpu")
 
-    def __init__(self, decoder: NativeDecoder) -> None:
+    def __init__(self, decoder: NativeDecoder, *, is_beside: bool = False) -> None:
         self._decoder = decoder
+        self._decode = decoder.decode_beside if is_beside else decoder.decode
 
     def new_state(self) -> NativeState:
         """The state before a clip's first frame."""
@@ -68,7 +72,7 @@ class NativeCodecDecoder:
         """
         own = self._decoder.new_state() if state is None else state
         assert isinstance(own, NativeState), "a state of another decoder"
-        samples = self._decoder.decode(_frames(codes), own)
+        samples = self._decode(_frames(codes), own)
         return torch.from_numpy(samples)[None]
 
     def hear(self, codes: Tensor, state: State) -> None:

@@ -140,8 +140,10 @@ class CodecStream:
         self.n_frames = 0
 
     @torch.inference_mode()
-    def decode(self, codes: CodeArray) -> FloatArray:
+    def decode(self, codes: CodeArray, decoder: Decoder | None = None) -> FloatArray:
         """The samples [T * samples_per_frame] in -1..1 of the utterance's next codes [T, Q].
+
+        `decoder` takes the place of the stream's own; its states must be of the same kind.
 
         Raises: InvalidValueError: as `Codec.decode`; the stream has not moved then.
         """
@@ -149,7 +151,7 @@ class CodecStream:
         pieces = [np.zeros(0, np.float32)]
         while len(frames):
             room = CHUNK_FRAMES - self.n_frames % CHUNK_FRAMES
-            pieces.append(self._decode_in_chunk(frames[:room]))
+            pieces.append(self._decode_in_chunk(frames[:room], decoder or self._decoder))
             frames = frames[room:]
         return np.concatenate(pieces)
 
@@ -180,10 +182,10 @@ class CodecStream:
         twin.n_frames = self.n_frames
         return twin
 
-    def _decode_in_chunk(self, frames: CodeArray) -> FloatArray:
+    def _decode_in_chunk(self, frames: CodeArray, decoder: Decoder) -> FloatArray:
         """The samples [T * samples_per_frame] of frames [T, Q] that lie in one chunk."""
         n_context, batch = self._batch_in_chunk(frames)
-        samples = _samples(self._decoder(batch, self._state))
+        samples = _samples(decoder(batch, self._state))
         self._note(frames)
         return samples[n_context * self._config.samples_per_frame :]
 

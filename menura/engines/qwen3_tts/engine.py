@@ -210,6 +210,7 @@ class Qwen3TTSEngine:
                 self._references,
                 is_exact=self._is_exact,
                 apart=self.running.is_native,
+                helper=self.running.helper,
             ),
             rows,
         )  # fmt: skip

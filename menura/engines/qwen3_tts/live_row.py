@@ -17,6 +17,7 @@ from menura.engines.contract import (
     Words,
 )
 from menura.engines.qwen3_tts.codec import CodeArray, Codec
+from menura.engines.qwen3_tts.codec_helper import CodecHelper
 from menura.engines.qwen3_tts.config import Qwen3TTSConfig
 from menura.engines.qwen3_tts.generate import Models
 from menura.engines.qwen3_tts.options import Generation
@@ -50,7 +51,8 @@ class Utterance(Prompt):
 class Loaded:
     """A loaded model as its rows need it. `is_exact`: upstream's calls, and no watchdog.
 
-    `apart`: prompts that begin alike have rows that begin alike, whatever the text is.
+    `apart`: prompts that begin alike have rows that begin alike, whatever the text is. `helper`:
+    who decodes pieces beside the talker, where that pays.
     """
 
     config: Qwen3TTSConfig
@@ -61,6 +63,7 @@ class Loaded:
     references: ReferenceStreams
     is_exact: bool
     apart: bool = False
+    helper: CodecHelper | None = None
 
 
 class LiveRow:
@@ -123,7 +126,7 @@ class LiveRow:
         assert self._row is not None
         pieces = [self._playout.add(frame)]
         finish = self._row.finish
-        reason = self._alarm(int(frame[0]), pieces[0]) if finish is None else ""
+        reason = self._alarm(int(frame[0])) if finish is None else ""
         if reason:
             finish = FinishReason.LENGTH
         elif finish is FinishReason.LENGTH:
@@ -132,6 +135,8 @@ class LiveRow:
         if finish is not None:
             self.is_over = True
             pieces.append(self._playout.close())
+        elif not self._row.can_move:  # the next frame waits for text, and what is heard must not
+            pieces.append(self._playout.flush())
         self._held += [piece for piece in pieces if piece is not None]
         if not self._held or not (self._streams or self.is_over):
             return None
@@ -171,13 +176,14 @@ class LiveRow:
             row.text.append(self._embedded.end[None])
             row.text.close()
 
-    def _alarm(self, first_code: int, piece: Piece | None) -> str:
+    def _alarm(self, first_code: int) -> str:
         """Why the watchdog says that the utterance should end with this frame; else empty."""
         if self._watchdog is None:
             return ""
         self._watchdog.note(first_code)
-        if piece is not None:
-            self._watchdog.hear(piece.samples, self._loaded.codec.sample_rate_hz)
+        settled = self._playout.settled()
+        if settled is not None:
+            self._watchdog.hear(settled, self._loaded.codec.sample_rate_hz)
         return self._watchdog.alarm
 
     def _expect_all(self) -> None:
@@ -196,4 +202,5 @@ def _playout(loaded: Loaded, utterance: Utterance, delivery: Delivery) -> Playou
         loaded.references.start(reference),
         delivery.first_chunk_frames or generation.first_chunk_frames,
         delivery.chunk_frames or generation.chunk_frames,
+        loaded.helper,
     )

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from menura.engines.qwen3_tts.codec import CodeArray, Codec, CodecStream, FloatArray
+from menura.engines.qwen3_tts.codec_helper import CodecHelper, Underway
 from menura.runtime.recently_used import RecentlyUsed
 
 
@@ -28,7 +29,18 @@ class Playout(Protocol):
     """Turns one utterance's frames into pieces."""
 
     def add(self, frame: CodeArray) -> Piece | None:
-        """The piece that is due with this frame [Q], or None while more are to come for it."""
+        """What can be handed over with this frame [Q], or None while more are to come for it."""
+        ...
+
+    def flush(self) -> Piece | None:
+        """What is handed over before a pause: all pieces that are full."""
+        ...
+
+    def settled(self) -> FloatArray | None:
+        """Samples [n] that are heard with the last frame, however fast they were made.
+
+        When a piece is handed over may depend on the machine's pace; nothing else may.
+        """
         ...
 
     def close(self) -> Piece | None:
@@ -48,6 +60,12 @@ class WholePlayout:
         """Keep the frame [Q]; nothing is due before the end."""
         self._frames.append(frame)
 
+    def flush(self) -> None:
+        """Nothing is due before the end."""
+
+    def settled(self) -> None:
+        """Nothing is made before the end."""
+
     def close(self) -> Piece:
         """All samples and frames [T, Q], without those of the reference."""
         frames = np.stack(self._frames)
@@ -61,30 +79,78 @@ class WholePlayout:
 
 
 class ChunkedPlayout:
-    """Pieces of a fixed number of frames, the first one shorter so that it comes soon."""
+    """Pieces of a fixed number of frames, the first one shorter so that it comes soon.
 
-    def __init__(self, stream: CodecStream, first_frames: int, later_frames: int) -> None:
+    With a `helper` each later piece is made while the next frames are, and is handed over as soon
+    as it is there: at the latest with the frame that fills the piece after it.
+    """
+
+    def __init__(
+        self,
+        stream: CodecStream,
+        first_frames: int,
+        later_frames: int,
+        helper: CodecHelper | None = None,
+    ) -> None:
         self._stream = stream
         self._due = first_frames
         self._later_frames = later_frames
+        self._helper = helper
         self._frames: list[CodeArray] = []
+        self._underway: Underway | None = None
+        self._last: FloatArray | None = None  # the samples of the last full piece that is made
+        self._settled: FloatArray | None = None
 
     def add(self, frame: CodeArray) -> Piece | None:
-        """The piece that ends with this frame [Q], if it fills one."""
+        """What was made by now: with or without the piece that this frame [Q] fills."""
+        self._settled = None
         self._frames.append(frame)
         if len(self._frames) < self._due:
-            return None
+            return self.flush() if self._underway and self._underway.is_done else None
+        before = self.flush()
+        is_first, self._settled = self._last is None, self._last
         self._due = self._later_frames
-        return self._piece()
+        if self._helper is None or is_first:
+            piece = self._decoded()
+            self._last = piece.samples
+            return _joined(before, piece)
+        self._underway = self._helper.begin(self._stream, self._taken())
+        return before
+
+    def flush(self) -> Piece | None:
+        """The piece that is under way, if there is one."""
+        if self._underway is None:
+            return None
+        underway, self._underway = self._underway, None
+        self._last = underway.samples()
+        return Piece(self._last, underway.codes)
+
+    def settled(self) -> FloatArray | None:
+        """With the frame that fills a piece, the samples of the piece before it."""
+        return self._settled
 
     def close(self) -> Piece | None:
-        """The frames [T, Q] that did not fill a piece, with their samples, if there are any."""
-        return self._piece() if self._frames else None
+        """What was not handed over yet: frames [T, Q] with their samples, if there are any."""
+        before = self.flush()
+        return _joined(before, self._decoded()) if self._frames else before
 
-    def _piece(self) -> Piece:
+    def _decoded(self) -> Piece:
+        frames = self._taken()
+        return Piece(self._stream.decode(frames), frames)
+
+    def _taken(self) -> CodeArray:
+        """The frames [T, Q] that are in no piece yet."""
         frames = np.stack(self._frames)
         self._frames = []
-        return Piece(self._stream.decode(frames), frames)
+        return frames
+
+
+def _joined(first: Piece | None, second: Piece) -> Piece:
+    """Both pieces as one; the first may be missing."""
+    if first is None:
+        return second
+    samples = np.concatenate([first.samples, second.samples])
+    return Piece(samples, np.concatenate([first.frames, second.frames]))
 
 
 class ReferenceStreams:

@@ -81,7 +81,7 @@ struct Decoder {
     const CodecKernels* kernels = nullptr;
     std::shared_ptr<Pool> pool;
     std::vector<Pace> paces;  // of pieces with 1, 2, ... frames
-    bool is_alone = false;    // the caller, in this piece
+    Pool::Turn* turn = nullptr;  // of this piece; without one the caller is alone
     int64_t n_threads = 1, frames = 1, state_bytes = 0, row_floats = 0, stream_head = 0;
     size_t unbounded = 0;  // operations up to here may remember a stream from its beginning on
     int64_t forgets = 0;   // frames after which the others remember nothing that was before
@@ -187,8 +187,6 @@ struct Call {
     Work* work;
 };
 
-void nothing(void*, int, int) {}
-
 void run_part(void* context, int thread, int) {
     const Call& call = *static_cast<Call*>(context);
     call.kernels->run[int(call.work->op->kind)](*call.work, thread);
@@ -206,10 +204,10 @@ void execute(Decoder& d, Work& work) {
     work.next_item.store(0, std::memory_order_relaxed);
     work.n_items = d.kernels->n_items(work);
     Call call{d.kernels, &work};
-    if (d.is_alone || is_small(work)) {
+    if (d.turn == nullptr || is_small(work)) {
         run_part(&call, 0, 1);
     } else {
-        d.pool->run(run_part, &call);
+        d.turn->run(run_part, &call, d.pool->n_free());
     }
 }
 
@@ -317,20 +315,29 @@ void run_piece(
     std::memcpy(state, &position, sizeof position);
 }
 
+// A piece on the threads of the pool, or on the caller's alone where that is faster at the moment.
+void run_together(
+    Decoder& d, unsigned char* state, const int64_t* codes, int64_t n_frames, float* samples) {
+    Pool::Turn turn(*d.pool);
+    Pace& pace = d.paces[size_t(n_frames) - 1];
+    if (samples == nullptr || d.pool->is_lent()) {  // a time that compares with nothing
+        d.turn = pace.is_alone_faster() ? nullptr : &turn;
+        run_piece(d, state, codes, n_frames, samples);
+    } else {
+        const TimedPass pass(pace);
+        d.turn = pass.is_alone() ? nullptr : &turn;
+        run_piece(d, state, codes, n_frames, samples);
+    }
+    d.turn = nullptr;
+}
+
 // Runs frames [T, Q] in pieces. `samples` [T, steps] may be null, as in `run_piece`.
 void run_pieces(
-    Decoder& d, unsigned char* state, const int64_t* codes, int64_t n_frames, float* samples) {
+    Decoder& d, unsigned char* state, const int64_t* codes, int64_t n_frames, float* samples,
+    decltype(&run_piece) run = run_together) {
     while (n_frames > 0) {
         const int64_t n = n_frames < d.frames ? n_frames : d.frames;
-        Pace& pace = d.paces[size_t(n) - 1];
-        if (samples == nullptr) {  // only a part of the work: its time compares with nothing
-            d.is_alone = pace.is_alone_faster();
-            run_piece(d, state, codes, n, samples);
-        } else {
-            const TimedPass pass(pace);
-            d.is_alone = pass.is_alone();
-            run_piece(d, state, codes, n, samples);
-        }
+        run(d, state, codes, n, samples);
         codes += n * d.ops.front().codebooks;
         if (samples != nullptr) samples += n * d.ops.back().steps;
         n_frames -= n;
@@ -348,7 +355,7 @@ bool are_codes(const Decoder& d, const int64_t* codes, int64_t n_frames) {
 // A status that forbids to move the stream, or MENURA_OK.
 int status_of(Decoder& d, const unsigned char* state, const int64_t* codes, int64_t n_frames) {
     if (position_of(state) < 0 || !are_codes(d, codes, n_frames)) return MENURA_BAD_ARGUMENT;
-    return d.pool->run(nothing, nullptr) ? MENURA_OK : MENURA_FORKED;
+    return d.pool->is_of_this_process() ? MENURA_OK : MENURA_FORKED;
 }
 
 std::unique_ptr<Decoder> open(
@@ -416,6 +423,28 @@ MENURA_API int menura_codec_run(
     const int status = status_of(d, bytes, codes, n_frames);
     if (status == MENURA_OK) run_pieces(d, bytes, codes, n_frames, samples);
     return status;
+}
+
+// The same on the caller's thread alone, on the core that the threads of the decoder have lent.
+MENURA_API int menura_codec_run_beside(
+    void* decoder, void* state, const int64_t* codes, int64_t n_frames, float* samples) {
+    using namespace menura::codec;
+    Decoder& d = *static_cast<Decoder*>(decoder);
+    unsigned char* bytes = static_cast<unsigned char*>(state);
+    const int status = status_of(d, bytes, codes, n_frames);
+    if (status != MENURA_OK) return status;
+    const menura::Pool::Guest guest(*d.pool);
+    run_pieces(d, bytes, codes, n_frames, samples, run_piece);
+    return MENURA_OK;
+}
+
+// From now on a core is the guest's; as often as it is lent, it must be taken back.
+MENURA_API void menura_codec_lend(void* decoder) {
+    static_cast<menura::codec::Decoder*>(decoder)->pool->lend();
+}
+
+MENURA_API void menura_codec_take_back(void* decoder) {
+    static_cast<menura::codec::Decoder*>(decoder)->pool->take_back();
 }
 
 // Moves a stream on by frames [T, Q] as `menura_codec_run` does, bit for bit, without samples: what

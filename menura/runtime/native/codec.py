@@ -86,9 +86,25 @@ class NativeDecoder:
 
         Raises: MenuraError: the process was forked after the decoder was made.
         """
-        samples = np.empty(len(codes) * self.samples_per_frame, np.float32)
-        self._run(self._library.menura_codec_run, codes, state, samples.ctypes.data)
-        return samples
+        return self._decode(self._library.menura_codec_run, codes, state)
+
+    def decode_beside(self, codes: NDArray[np.int64], state: NativeState) -> NDArray[np.float32]:
+        """The same samples, on the caller's thread alone, and on the core that is lent.
+
+        Raises: MenuraError: as `decode`.
+        """
+        return self._decode(self._library.menura_codec_run_beside, codes, state)
+
+    def lend(self) -> None:
+        """Let all that has the threads of this decoder do without one of them.
+
+        As often as it is lent, a core must be taken back before it is theirs again.
+        """
+        self._library.menura_codec_lend(self._handle)
+
+    def take_back(self) -> None:
+        """Undo one `lend`."""
+        self._library.menura_codec_take_back(self._handle)
 
     def hear(self, codes: NDArray[np.int64], state: NativeState) -> None:
         """Move the stream on by codes [T, Q] whose samples nobody wants, to the same state.
@@ -96,6 +112,13 @@ class NativeDecoder:
         Raises: MenuraError: as `decode`; or there is not enough memory.
         """
         self._run(self._library.menura_codec_hear, codes, state)
+
+    def _decode(
+        self, call: Callable[..., int], codes: NDArray[np.int64], state: NativeState
+    ) -> NDArray[np.float32]:
+        samples = np.empty(len(codes) * self.samples_per_frame, np.float32)
+        self._run(call, codes, state, samples.ctypes.data)
+        return samples
 
     def _run(
         self, call: Callable[..., int], codes: NDArray[np.int64], state: NativeState, *more: int
@@ -133,12 +156,18 @@ def _with_signatures(loaded: ctypes.CDLL) -> ctypes.CDLL:
     ]
     loaded.menura_codec_state_bytes.restype = size
     loaded.menura_codec_state_bytes.argtypes = [pointer]
-    loaded.menura_codec_run.restype = number
-    loaded.menura_codec_run.argtypes = [pointer, pointer, pointer, size, pointer]
+    for run in (loaded.menura_codec_run, loaded.menura_codec_run_beside):
+        run.restype = number
+        run.argtypes = [pointer, pointer, pointer, size, pointer]
     loaded.menura_codec_hear.restype = number
     loaded.menura_codec_hear.argtypes = [pointer, pointer, pointer, size]
-    loaded.menura_codec_close.restype = None
-    loaded.menura_codec_close.argtypes = [pointer]
+    for act in (
+        loaded.menura_codec_lend,
+        loaded.menura_codec_take_back,
+        loaded.menura_codec_close,
+    ):
+        act.restype = None
+        act.argtypes = [pointer]
     return loaded
 
 

@@ -2,7 +2,8 @@
 // another, then the talker hears the frame and the next text row and draws the next first code.
 //
 // All threads walk through the same steps. Matrices and heads are shared out among them, and so
-// are the rows where each row has its own work (drawing, embedding).
+// are the rows where each row has its own work (drawing, embedding). How many threads there are may
+// change from step to step; no number depends on it.
 //
 // The twin of menura/engines/qwen3_tts/generate.py, whose order of draws it keeps.
 #include <algorithm>
@@ -14,20 +15,33 @@
 namespace menura {
 
 int LanguageModel::frame(int n_rows, menura_row* rows) {
+    if (!pool_->is_of_this_process()) {
+        return MENURA_FORKED;
+    }
     Frame frame = begin(n_rows, rows);
-    const TimedPass pass(paces_[static_cast<size_t>(n_rows) - 1]);
-    const int status = run([&](Worker& worker, int thread) {
-        DrawScratch& scratch = draws_[static_cast<size_t>(thread)];
-        show_first(worker, frame);
-        for (int codebook = 1; codebook < model_.n_codebooks; ++codebook) {
-            predict(worker, frame, codebook, scratch);
+    TimedPass pass(paces_[static_cast<size_t>(n_rows) - 1]);
+    Pool::Turn turn(*pool_);
+    // Each step takes the threads that are free when it begins: the codec may have one of them.
+    const auto step = [&](const auto& task) {
+        const int n_free = pool_->n_free();
+        if (n_free < pool_->n_threads()) {
+            pass.disregard();
         }
-        listen(worker, frame, scratch);
-    }, pass.is_alone());
-    for (int i = 0; i < n_rows && status == MENURA_OK; ++i) {
+        run(turn, task, pass.is_alone() ? 1 : n_free);
+    };
+    step([&](Worker& worker, int) { show_first(worker, frame); });
+    for (int codebook = 1; codebook < model_.n_codebooks; ++codebook) {
+        step([&](Worker& worker, int thread) {
+            predict(worker, frame, codebook, draws_[static_cast<size_t>(thread)]);
+        });
+    }
+    step([&](Worker& worker, int thread) {
+        listen(worker, frame, draws_[static_cast<size_t>(thread)]);
+    });
+    for (int i = 0; i < n_rows; ++i) {
         slot(rows[i].slot).n_positions = rows[i].position + 1;
     }
-    return status;
+    return MENURA_OK;
 }
 
 LanguageModel::Frame LanguageModel::begin(int n_rows, menura_row* rows) {

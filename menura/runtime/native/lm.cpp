@@ -81,8 +81,12 @@ void LanguageModel::reserve_positions(int n_positions) {
 
 int LanguageModel::prefill(
     Cache& cache, int position, int n_tokens, const float* inputs, float* hidden, float* scores) {
+    if (!pool_->is_of_this_process()) {
+        return MENURA_FORKED;
+    }
     const menura_stack& stack = talker_.sizes();
     const size_t size = static_cast<size_t>(stack.hidden);
+    Pool::Turn turn(*pool_);
     cache.reserve(position + n_tokens);
     reserve_positions(position + n_tokens);
     for (int start = 0; start < n_tokens; start += MAX_TOKENS) {
@@ -100,10 +104,7 @@ int LanguageModel::prefill(
                 score(worker, stack, model_.talker_head, last, stack.hidden, 1);
             }
         };
-        const int status = run(pass, paces_[0].is_alone_faster());
-        if (status != MENURA_OK) {
-            return status;
-        }
+        run(turn, pass, paces_[0].is_alone_faster() ? 1 : pool_->n_free());
         cache.n_positions = position + start + n;
         workers_[0]->kernels.normalise(
             last, stack.final_norm, stack.norm_eps, stack.hidden, hidden);
@@ -113,6 +114,9 @@ int LanguageModel::prefill(
 }
 
 int LanguageModel::trace(bool of_predictor, int n_tokens, const float* inputs, float* states) {
+    if (!pool_->is_of_this_process()) {
+        return MENURA_FORKED;
+    }
     const Stack& stack = of_predictor ? predictor_ : talker_;
     const menura_stack& sizes = stack.sizes();
     const size_t size = static_cast<size_t>(sizes.hidden);
@@ -123,16 +127,18 @@ int LanguageModel::trace(bool of_predictor, int n_tokens, const float* inputs, f
         tokens[i] = {&cache, i};
     }
     std::memcpy(space_->residual.get(), inputs, n_tokens * size * sizeof(float));
-    const int status = run([&](Worker& worker, int) {
+    Pool::Turn turn(*pool_);
+    const auto pass = [&](Worker& worker, int) {
         stack.run(worker, *space_, tokens, n_tokens, states);
-    }, false);
+    };
+    run(turn, pass, pool_->n_free());
     float* normed = states + static_cast<size_t>(sizes.n_layers) * n_tokens * size;
     for (int i = 0; i < n_tokens; ++i) {
         workers_[0]->kernels.normalise(
             space_->residual.get() + i * size, sizes.final_norm, sizes.norm_eps, sizes.hidden,
             normed + i * size);
     }
-    return status;
+    return MENURA_OK;
 }
 
 // The head's scores of final states [n_rows] that are `stride` apart, to `scores_of` each.

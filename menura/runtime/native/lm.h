@@ -38,9 +38,9 @@ private:
         Token talker_tokens[MAX_ROWS];
     };
 
-    // task(worker, thread) on all threads, or on the caller's alone.
+    // task(worker, thread) on so many threads.
     template <typename Task>
-    int run(const Task& task, bool is_alone);
+    void run(Pool::Turn& turn, const Task& task, int n_threads);
     void reserve_positions(int n_positions);
     Frame begin(int n_rows, menura_row* rows);
 
@@ -81,7 +81,7 @@ private:
 };
 
 template <typename Task>
-int LanguageModel::run(const Task& task, bool is_alone) {
+void LanguageModel::run(Pool::Turn& turn, const Task& task, int n_threads) {
     struct Context {
         LanguageModel* model;
         const Task* task;
@@ -92,7 +92,7 @@ int LanguageModel::run(const Task& task, bool is_alone) {
         worker.begin(*c.model->pool_, thread, n_threads);
         (*c.task)(worker, thread);
     };
-    return pool_->run(on_thread, &context, is_alone) ? MENURA_OK : MENURA_FORKED;
+    turn.run(on_thread, &context, n_threads);
 }
 
 }  // namespace menura

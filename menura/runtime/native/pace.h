@@ -83,17 +83,22 @@ public:
     explicit TimedPass(Pace& pace) : pace_(pace), is_alone_(pace.is_alone()) {}
     ~TimedPass() {
         const std::chrono::duration<double> passed = Clock::now() - start_;
-        pace_.tell(is_alone_, passed.count());
+        if (is_comparable_) {
+            pace_.tell(is_alone_, passed.count());
+        }
     }
     TimedPass(const TimedPass&) = delete;
     TimedPass& operator=(const TimedPass&) = delete;
 
     bool is_alone() const { return is_alone_; }
+    // Something else had a core meanwhile: the time says nothing.
+    void disregard() { is_comparable_ = false; }
 
 private:
     using Clock = std::chrono::steady_clock;
     Pace& pace_;
     const bool is_alone_;
+    bool is_comparable_ = true;
     const Clock::time_point start_ = Clock::now();
 };
 

@@ -1,5 +1,6 @@
 #include "pool.h"
 
+#include <algorithm>
 #include <map>
 
 #include <sched.h>
@@ -50,16 +51,19 @@ void keep_to(int core) {
     sched_setaffinity(0, sizeof set, &set);  // where it is forbidden, the thread runs anywhere
 }
 
-// Pins the calling thread for as long as it lives, and lets it go again.
-class PinnedCaller {
+}  // namespace
+
+// Keeps the calling thread to a core for as long as it lives, and lets it go again. A core below 0
+// is none.
+class PinnedThread {
 public:
-    explicit PinnedCaller(const std::vector<int>& cores) {
-        if (!cores.empty() && sched_getaffinity(0, sizeof before_, &before_) == 0) {
+    explicit PinnedThread(int core) {
+        if (core >= 0 && sched_getaffinity(0, sizeof before_, &before_) == 0) {
             is_pinned_ = true;
-            keep_to(cores[0]);
+            keep_to(core);
         }
     }
-    ~PinnedCaller() {
+    ~PinnedThread() {
         if (is_pinned_) {
             sched_setaffinity(0, sizeof before_, &before_);
         }
@@ -75,12 +79,21 @@ private:
 std::vector<int> allowed_cores() { return {}; }
 void keep_to(int) {}
 
-class PinnedCaller {
+}  // namespace
+
+class PinnedThread {
 public:
-    explicit PinnedCaller(const std::vector<int>&) {}
+    explicit PinnedThread(int) {}
 };
 
 #endif
+
+namespace {
+
+constexpr uint64_t COUNT = 1ull << 32;  // of threads, above a task's number
+
+int first_of(const std::vector<int>& cores) { return cores.empty() ? -1 : cores.front(); }
+int last_of(const std::vector<int>& cores) { return cores.empty() ? -1 : cores.back(); }
 
 }  // namespace
 
@@ -98,7 +111,7 @@ Pool::Pool(int n_threads) : n_threads_(n_threads), process_(getpid()) {
 Pool::~Pool() {
     const bool is_forked = getpid() != process_;
     is_closing_ = true;
-    n_started_.fetch_add(1);
+    started_.fetch_add(1);
     {
         std::lock_guard<std::mutex> lock(sleep_);
         wake_.notify_all();
@@ -112,38 +125,48 @@ Pool::~Pool() {
     }
 }
 
-bool Pool::run(Task task, void* context, bool is_alone) {
-    if (getpid() != process_) {
-        return false;
-    }
-    std::lock_guard<std::mutex> turn(turn_);
-    is_alone_ = is_alone || n_threads_ == 1;
-    if (is_alone_) {
+bool Pool::is_of_this_process() const { return getpid() == process_; }
+
+Pool::Turn::Turn(Pool& pool)
+    : pool_(pool),
+      turn_(pool.turn_),
+      pinned_(std::make_unique<PinnedThread>(first_of(pool.cores_))) {}
+
+Pool::Turn::~Turn() = default;
+
+void Pool::Turn::run(Task task, void* context, int n_wanted) {
+    const int n_taking_part = std::clamp(n_wanted, 1, pool_.n_threads_);
+    pool_.n_taking_part_ = n_taking_part;
+    if (n_taking_part == 1) {
         task(context, 0, 1);
-        return true;
+        return;
     }
-    const PinnedCaller pinned(cores_);
-    task_ = task;
-    context_ = context;
-    n_done_.store(0, std::memory_order_relaxed);
-    n_started_.fetch_add(1);  // publishes the task
-    if (n_asleep_.load() > 0) {
-        std::lock_guard<std::mutex> lock(sleep_);
-        wake_.notify_all();
+    pool_.task_ = task;
+    pool_.context_ = context;
+    pool_.n_done_.store(0, std::memory_order_relaxed);
+    const uint64_t number = (pool_.started_.load(std::memory_order_relaxed) + 1) % COUNT;
+    pool_.started_.store(static_cast<uint64_t>(n_taking_part) * COUNT + number);  // publishes it
+    if (pool_.n_asleep_.load() > 0) {
+        std::lock_guard<std::mutex> lock(pool_.sleep_);
+        pool_.wake_.notify_all();
     }
-    task(context, 0, n_threads_);
-    for (int n = 0; n_done_.load(std::memory_order_acquire) < n_threads_ - 1; ++n) {
+    task(context, 0, n_taking_part);
+    for (int n = 0; pool_.n_done_.load(std::memory_order_acquire) < n_taking_part - 1; ++n) {
         wait_a_moment(n);
     }
-    return true;
 }
 
+Pool::Guest::Guest(const Pool& pool)
+    : pinned_(std::make_unique<PinnedThread>(last_of(pool.cores_))) {}
+
+Pool::Guest::~Guest() = default;
+
 void Pool::barrier() {
-    if (is_alone_) {
+    if (n_taking_part_ == 1) {
         return;
     }
     const uint32_t number = n_barriers_.load(std::memory_order_relaxed);
-    if (n_arrived_.fetch_add(1, std::memory_order_acq_rel) == n_threads_ - 1) {
+    if (n_arrived_.fetch_add(1, std::memory_order_acq_rel) == n_taking_part_ - 1) {
         n_arrived_.store(0, std::memory_order_relaxed);
         n_barriers_.store(number + 1, std::memory_order_release);
         return;
@@ -157,20 +180,26 @@ void Pool::work(int thread) {
     if (!cores_.empty()) {
         keep_to(cores_[static_cast<size_t>(thread)]);
     }
-    for (uint32_t seen = 0;; ++seen) {
-        await_task(seen);
+    for (Start seen = 0;;) {
+        seen = next_start(seen);
         if (is_closing_) {
             return;
         }
-        task_(context_, thread, n_threads_);
-        n_done_.fetch_add(1, std::memory_order_release);
+        const int n_taking_part = static_cast<int>(seen / COUNT);
+        if (thread < n_taking_part) {
+            task_(context_, thread, n_taking_part);
+            n_done_.fetch_add(1, std::memory_order_release);
+        }
     }
 }
 
-void Pool::await_task(uint32_t seen) {
+// The start that follows the one that was seen; those that a thread misses were not its own, since
+// whoever runs a task waits for all that take part.
+Pool::Start Pool::next_start(Start seen) {
     for (int n = 0; n < SPINS + YIELDS_BEFORE_SLEEP; ++n) {
-        if (n_started_.load(std::memory_order_acquire) != seen) {
-            return;
+        const Start start = started_.load(std::memory_order_acquire);
+        if (start != seen) {
+            return start;
         }
         wait_a_moment(n);
     }
@@ -178,8 +207,9 @@ void Pool::await_task(uint32_t seen) {
     // for the task after it has counted itself as asleep: one of the two sees the other.
     std::unique_lock<std::mutex> lock(sleep_);
     n_asleep_.fetch_add(1);
-    wake_.wait(lock, [&] { return n_started_.load() != seen; });
+    wake_.wait(lock, [&] { return started_.load() != seen; });
     n_asleep_.fetch_sub(1);
+    return started_.load();
 }
 
 std::shared_ptr<Pool> shared_pool(int n_threads) {

@@ -13,12 +13,15 @@
 
 namespace menura {
 
-// A caller runs a task on all threads of a pool at once, itself being thread 0.
+// A caller takes its turn, and runs tasks on the threads of a pool, itself being thread 0.
 //
 // Waiting threads spin for a few microseconds, then give their core to whoever wants it, and after
 // a while without a task they sleep: an idle pool costs nothing, and a busy machine is not blocked.
 // If the pool has as many threads as the process has cores, each keeps to its own core; the caller
-// only during a task. A fork leaves the child without the threads: `run` then refuses.
+// only during its turn. A fork leaves the child without the threads: it must not take turns.
+//
+// The last core may be lent to somebody else's thread: who asks for `n_free` threads leaves it
+// alone.
 class Pool {
 public:
     using Task = void (*)(void* context, int thread, int n_threads);
@@ -30,16 +33,54 @@ public:
 
     int n_threads() const { return n_threads_; }
 
-    // Whether the task was run. Returns when all threads are done; callers take turns. A caller
-    // that does it alone is thread 0 of 1.
-    bool run(Task task, void* context, bool is_alone = false);
+    bool is_of_this_process() const;
+
+    // The last core is somebody else's until it is given back as often as it was lent.
+    void lend() { n_lent_.fetch_add(1, std::memory_order_relaxed); }
+    void take_back() { n_lent_.fetch_sub(1, std::memory_order_relaxed); }
+    bool is_lent() const { return n_lent_.load(std::memory_order_relaxed) > 0; }
+    int n_free() const { return n_threads_ > 1 && is_lent() ? n_threads_ - 1 : n_threads_; }
 
     // Called by all threads of a task: none goes on before all have arrived.
     void barrier();
 
+    // For as long as it lives, the caller has the pool to itself, and keeps to its core.
+    class Turn {
+    public:
+        explicit Turn(Pool& pool);
+        ~Turn();
+        Turn(const Turn&) = delete;
+        Turn& operator=(const Turn&) = delete;
+
+        // Runs the task on the caller and the first of the others, `n_wanted` in all; returns when
+        // they are done.
+        void run(Task task, void* context, int n_wanted);
+
+    private:
+        Pool& pool_;
+        const std::lock_guard<std::mutex> turn_;
+        const std::unique_ptr<class PinnedThread> pinned_;
+    };
+
+    // For as long as it lives, the thread that made it keeps to the core that is lent.
+    class Guest {
+    public:
+        explicit Guest(const Pool& pool);
+        ~Guest();
+        Guest(const Guest&) = delete;
+        Guest& operator=(const Guest&) = delete;
+
+    private:
+        const std::unique_ptr<class PinnedThread> pinned_;
+    };
+
 private:
+    // A task's number, and above it how many threads take part: one word, so that a thread which is
+    // not asked for need not look at anything that the next task changes.
+    using Start = uint64_t;
+
     void work(int thread);
-    void await_task(uint32_t seen);
+    Start next_start(Start seen);
 
     const int n_threads_;
     const int process_;
@@ -47,10 +88,11 @@ private:
     std::mutex turn_;
     Task task_ = nullptr;
     void* context_ = nullptr;
-    bool is_alone_ = false;
+    int n_taking_part_ = 1;
     std::atomic<bool> is_closing_{false};
+    std::atomic<int> n_lent_{0};
     // Each on a line of its own: they are written by all threads.
-    alignas(64) std::atomic<uint32_t> n_started_{0};
+    alignas(64) std::atomic<Start> started_{0};
     alignas(64) std::atomic<int> n_done_{0};
     alignas(64) std::atomic<int> n_arrived_{0};
     alignas(64) std::atomic<uint32_t> n_barriers_{0};

@@ -87,7 +87,7 @@ def test_a_row_in_near_silence_is_ended_and_says_so(
     speech = tts.speak("Hello.", seed=1)
     n_silent = round(watchdog.SILENT_S * 12.5)
     assert speech.finish is FinishReason.LENGTH
-    assert n_silent <= len(frames_of(speech)) <= n_silent + 4
+    assert n_silent <= len(frames_of(speech)) <= n_silent + 2 * 4  # a piece is heard with the next
     assert "silen" in speech.segments[0].reason
 
 

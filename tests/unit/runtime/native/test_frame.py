@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -10,9 +11,12 @@ import torch
 from menura.errors import MenuraError, UnsupportedError
 from menura.nn.transformer import Transformer
 from menura.runtime.native.build import library, why_not
+from menura.runtime.native.codec import NativeDecoder
+from menura.runtime.native.codec_program import CodecMode, lower
 from menura.runtime.native.frame import MODES, FrameRow, FrameStep
 from menura.runtime.sampling import Sampling
 from menura.speech import FloatArray
+from tests.unit.runtime.native.codec_kinds import KINDS
 from tests.unit.runtime.native.frame_twin import (
     CODEBOOK_SIZE,
     N_CODEBOOKS,
@@ -140,6 +144,21 @@ def test_rows_are_the_same_together_and_alone(
         assert spoken(together, rows) == [spoken(alone, [row])[0] for row in again]
         for row, other in zip(rows, again, strict=True):
             np.testing.assert_array_equal(row.hidden, other.hidden)
+
+
+def test_a_codec_beside_changes_no_number(model: Model, step: FrameStep) -> None:
+    decoder = NativeDecoder(lower(KINDS["all of it"], CodecMode.BF16), 3)
+    codes = np.zeros((64, decoder.n_codebooks), np.int64)
+    step.prefill(0, 0, numbers(5, model.width))
+    wanted = [spoken(step, [row_of(model, 0, 5 + n, seed=n)]) for n in range(20)]
+    with native_step(model, "int8", 3) as other, ThreadPoolExecutor(1) as thread:
+        other.prefill(0, 0, numbers(5, model.width))
+        for n in range(20):
+            decoder.lend()
+            beside = thread.submit(decoder.decode_beside, codes, decoder.new_state())
+            assert spoken(other, [row_of(model, 0, 5 + n, seed=n)]) == wanted[n]
+            assert np.isfinite(beside.result()).all()
+            decoder.take_back()
 
 
 def test_more_rows_than_a_pass_takes_move_all_the_same(model: Model, step: FrameStep) -> None:
