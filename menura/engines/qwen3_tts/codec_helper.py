@@ -29,11 +29,13 @@ class Underway:
     """Codes [T, Q] on their way to samples; until they are there, nobody else moves the stream."""
 
     def __init__(
-        self, codes: CodeArray, coming: "Future[FloatArray]", here: Callable[[], FloatArray]
-    ) -> None:
+        self, codes: CodeArray, coming: "Future[FloatArray]", here: Callable[[], FloatArray],
+        core: SpareCore,
+    ) -> None:  # fmt: skip
         self.codes = codes
         self._coming = coming
         self._here = here
+        self._core = core
 
     @property
     def is_done(self) -> bool:
@@ -45,7 +47,14 @@ class Underway:
 
         Raises: as `CodecStream.decode`.
         """
-        return self._here() if self._coming.cancel() else self._coming.result()
+        return self._here() if self.drop() else self._coming.result()
+
+    def drop(self) -> bool:
+        """Whether nobody had begun the codes; then nobody will."""
+        is_dropped = self._coming.cancel()
+        if is_dropped:
+            self._core.take_back()
+        return is_dropped
 
 
 class CodecHelper:
@@ -59,13 +68,11 @@ class CodecHelper:
     def begin(self, stream: CodecStream, codes: CodeArray) -> Underway:
         """The stream's next codes [T, Q], which are decoded when those before them are done."""
         self._core.lend()  # now: before the thread looks, the talker would have begun its step
-        coming = self._thread.submit(self._decoded, stream, codes, self._decoder)
-        return Underway(codes, coming, lambda: self._decoded(stream, codes, None))
+        coming = self._thread.submit(self._decoded, stream, codes)
+        return Underway(codes, coming, lambda: stream.decode(codes), self._core)
 
-    def _decoded(
-        self, stream: CodecStream, codes: CodeArray, decoder: Decoder | None
-    ) -> FloatArray:
+    def _decoded(self, stream: CodecStream, codes: CodeArray) -> FloatArray:
         try:
-            return stream.decode(codes, decoder)
+            return stream.decode(codes, self._decoder)
         finally:
             self._core.take_back()

@@ -148,6 +148,7 @@ class LiveRow:
     def release(self) -> None:
         """Give back what the frame maker holds for it."""
         self.is_over = True
+        self._playout.drop()
         if self._row is not None:
             self._loaded.frames.release(self._row)
             self._row = None

@@ -36,6 +36,10 @@ class Playout(Protocol):
         """What is handed over before a pause: all pieces that are full."""
         ...
 
+    def drop(self) -> None:
+        """Nobody wants the rest: what was not begun is not made."""
+        ...
+
     def settled(self) -> FloatArray | None:
         """Samples [n] that are heard with the last frame, however fast they were made.
 
@@ -62,6 +66,9 @@ class WholePlayout:
 
     def flush(self) -> None:
         """Nothing is due before the end."""
+
+    def drop(self) -> None:
+        """Nothing is made before the end."""
 
     def settled(self) -> None:
         """Nothing is made before the end."""
@@ -124,6 +131,11 @@ class ChunkedPlayout:
         underway, self._underway = self._underway, None
         self._last = underway.samples()
         return Piece(self._last, underway.codes)
+
+    def drop(self) -> None:
+        """Let go of the piece that is under way."""
+        if self._underway is not None:
+            self._underway.drop()
 
     def settled(self) -> FloatArray | None:
         """With the frame that fills a piece, the samples of the piece before it."""

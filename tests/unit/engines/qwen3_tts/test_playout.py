@@ -126,6 +126,24 @@ def test_what_is_heard_with_a_frame_does_not_hang_on_the_pace(has_help: bool) ->
     assert heard == [0, 0, 1, 0, 2, 0]
 
 
+def test_what_nobody_wants_is_not_made() -> None:
+    codec, core = random_codec(), Core()
+    helper, busy = CodecHelper(codec.decoder, core), Gated(codec)
+    other = helper.begin(busy.stream, codes(2))
+    busy.begun.wait()
+    stream = codec.stream()
+    playout = ChunkedPlayout(stream, 1, 1, helper)
+    for frame in codes(2):
+        playout.add(frame)
+    assert core.n_lent == 2
+    playout.drop()
+    assert core.n_lent == 1
+    busy.gate.set()
+    other.samples()
+    helper.begin(codec.stream(), codes(1)).samples()  # whatever was before it is done
+    assert stream.n_frames == 1
+
+
 def test_a_core_is_given_back_after_each_piece() -> None:
     codec, core = random_codec(), Core()
     helper = CodecHelper(codec.decoder, core)
