@@ -138,7 +138,7 @@ class ChunkedPlayout:
             self._underway.drop()
 
     def settled(self) -> FloatArray | None:
-        """With the frame that fills a piece, the samples of the piece before it."""
+        """With the frame that fills a piece, the samples [n] of the piece before it."""
         return self._settled
 
     def close(self) -> Piece | None:

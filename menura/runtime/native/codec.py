@@ -89,7 +89,7 @@ class NativeDecoder:
         return self._decode(self._library.menura_codec_run, codes, state)
 
     def decode_beside(self, codes: NDArray[np.int64], state: NativeState) -> NDArray[np.float32]:
-        """The same samples, on the caller's thread alone, and on the core that is lent.
+        """The same samples [n] of codes [T, Q], on the caller's thread alone, and on the core lent.
 
         Raises: MenuraError: as `decode`.
         """
