@@ -1,14 +1,23 @@
-"""What all tests share: the tone engine is installed, and the user's own folders stay untouched."""
+"""What all tests share: the tone engine is installed, the user's own folders stay untouched, and a
+slow machine only takes longer.
+"""
 
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import menura
 
 # The tone engine's entry point is found on this path, as that of an installed package would be.
 sys.path.insert(0, str(Path(__file__).parent / "tone"))
+
+# By themselves property tests fail where one example, or drawing it, takes too long.
+settings.register_profile(
+    "patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("patient")
 
 
 @pytest.fixture(autouse=True)

@@ -1,11 +1,14 @@
 """What a process holds, as Linux tells it: for tests that nothing of a server leaks."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
 _PROC = Path("/proc")
+_LIMIT_S = 60  # of what should take a moment
 
 needs_proc = pytest.mark.skipif(
     not (_PROC / "self" / "fd").exists(), reason="reads what processes hold from /proc"
@@ -45,6 +48,14 @@ def children(pid: int) -> frozenset[int]:
 def is_alive(pid: int) -> bool:
     """Whether the process runs; one that has ended and is not yet reaped does not."""
     return _state(_PROC / str(pid)) not in ("", "Z", "X")
+
+
+def until(is_so: Callable[[], bool], otherwise: str) -> None:
+    """Nothing, once it is so; a failure with these words where it never is."""
+    give_up_at = monotonic() + _LIMIT_S
+    while not is_so():
+        if monotonic() > give_up_at:
+            pytest.fail(otherwise)
 
 
 def _parent(folder: Path) -> int:

@@ -55,7 +55,8 @@ export async function screen(container, context) {
   }
   const run = (model, verb) => attempt(async () => {
     problem.clear();
-    await post(`/v1/store/models/${encodeURIComponent(model.name)}/${verb}`, {});
+    const { job } = await post(`/v1/store/models/${encodeURIComponent(model.name)}/${verb}`, {});
+    if (job) seen.jobs.set(job.id, "running");  // over before the next look, it is told of too
     seen.settles = Date.now() + SETTLES_MS;
     await draw();
   });

@@ -15,6 +15,16 @@ LIMIT_MS = 60_000  # of what takes one or two seconds, on a machine that does mu
 PHONE = {"width": 390, "height": 844}
 ALL = ("speak", "voices", "voices/add", "voices/design", "models", "history", "status")
 """Every place of the page, as its address has it."""
+DRAWN = {
+    "speak": "#model option",
+    "voices": ".voices-body > *",
+    "voices/add": ".voice-form",
+    "voices/design": ".voice-form",
+    "models": ".model-row",
+    "history": "#takes > *",
+    "status": ".tile",
+}
+"""What a place has once all that the server said stands on it."""
 
 _UNTIL = """async (limit) => {
   const end = performance.now() + limit;
@@ -34,9 +44,14 @@ class Screens:
         self.watch = watch
 
     def go(self, place: str) -> "Screens":
-        """The page at a place such as `voices/add`, when it is drawn and nothing is on its way."""
+        """The page at a place such as `voices/add`, when its heading is there."""
         self.page.goto(f"{self.address}/#/{place}")
         self.page.locator("#screen h1").first.wait_for(state="attached")
+        return self
+
+    def drawn(self, place: str) -> "Screens":
+        """The same, when all that the server said stands there too."""
+        self.go(place).page.locator(DRAWN[place]).first.wait_for(state="attached")
         return self
 
     def choose(self, model: str, voice: str | None = None) -> None:
@@ -62,17 +77,17 @@ class Screens:
         self.speak(text)
         self.made()
 
-    def made(self) -> None:
+    def made(self, limit_ms: int = LIMIT_MS) -> None:
         """When what is being spoken has come whole."""
-        self.until("window.menura.take() && !window.menura.studio.live")
+        self.until("window.menura.take() && !window.menura.studio.live", limit_ms)
 
     def played(self) -> None:
         """When what plays has been heard to its end."""
         self.until("window.menuraPlayer.state === 'ended'")
 
-    def until(self, condition: str) -> None:
+    def until(self, condition: str, limit_ms: int = LIMIT_MS) -> None:
         """When a condition in JavaScript holds; the page's policy forbids `wait_for_function`."""
-        self.page.evaluate(_UNTIL.replace("CONDITION", condition), LIMIT_MS)
+        self.page.evaluate(_UNTIL.replace("CONDITION", condition), limit_ms)
 
     def button(self, name: str) -> "Locator":
         """A button by the whole of its name."""
@@ -90,6 +105,11 @@ class Screens:
     def card(self, label: str) -> "Locator":
         """On Voices: the card of a voice."""
         return self.page.get_by_role("article", name=label, exact=True)
+
+    def recorded(self, seconds: int) -> None:
+        """On Add a voice: when the microphone was heard for so many seconds, below ten, or more."""
+        shown = "document.querySelector('.recording output')?.value"
+        self.until(f"{shown} >= '0:0{seconds}'")
 
     def give_recording(self, recording: Path) -> None:
         """On Add a voice: the file, once it was checked."""

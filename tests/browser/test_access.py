@@ -20,7 +20,7 @@ GRAVE = ("serious", "critical")
 @pytest.mark.parametrize("place", ALL)
 def test_axe_finds_nothing_grave(browser: "Browser", server: Told, place: str, theme: str) -> None:
     with opened(browser, server.address, color_scheme=theme, bypass_csp=True) as screens:
-        screens.go(place)
+        screens.drawn(place)
         assert grave(screens.page) == []
 
 
@@ -33,7 +33,7 @@ def test_axe_finds_nothing_grave_in_a_take(browser: "Browser", server: Told) -> 
 
 @pytest.mark.parametrize("place", ALL)
 def test_nothing_is_wider_than_a_phone(narrow: Screens, place: str) -> None:
-    narrow.go(place)
+    narrow.drawn(place)
     assert narrow.sideways() <= 0
 
 

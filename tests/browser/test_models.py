@@ -63,6 +63,19 @@ def test_the_files_of_a_model_are_verified(screens: Screens) -> None:
     expect(told).to_contain_text("tiny-base")
 
 
+def test_a_check_that_is_over_before_the_page_looks_is_told_of_too(screens: Screens) -> None:
+    screens.go("models")
+    job = {
+        "id": "job_1", "kind": "verify", "model": "tiny-base", "state": "running", "done_bytes": 0,
+        "total_bytes": 0, "phase": "", "message": "", "report": None,
+    }  # fmt: skip
+    over = {**job, "state": "done"}
+    screens.page.route("**/verify", lambda route: route.fulfill(json={"job": job}))
+    screens.page.route("**/v1/store/jobs", lambda route: route.fulfill(json={"data": [over]}))
+    screens.button("Verify the files of tiny-base").click()
+    expect(screens.page.locator(".toast")).to_contain_text("tiny-base")
+
+
 def test_why_a_download_failed_stays_in_its_row(screens: Screens) -> None:
     job = {
         "id": "job_1", "kind": "pull", "model": "echo-tts-base", "state": "failed", "done_bytes": 0,

@@ -29,7 +29,7 @@ _WITHOUT_THE_SERVERS_WORDS = """() => {
 
 @pytest.mark.parametrize("place", ALL)
 def test_every_screen_loads_without_an_error(screens: Screens, place: str) -> None:
-    screens.go(place)
+    screens.drawn(place)
     assert screens.watch.refused == 0
 
 
@@ -72,8 +72,7 @@ def test_no_english_is_left_on_a_chinese_screen(
     browser: "Browser", server: Told, place: str
 ) -> None:
     with opened(browser, server.address, locale="zh-CN") as screens:
-        screens.go(place)
-        screens.page.locator("#model, #screen h1").first.wait_for(state="attached")
+        screens.drawn(place)
         screens.page.evaluate(_WITHOUT_THE_SERVERS_WORDS)
         text = screens.page.locator("#screen").inner_text()
         assert LATIN.findall(SAME.sub("", text)) == []

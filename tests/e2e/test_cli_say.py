@@ -43,7 +43,7 @@ def test_the_built_in_voice_speaks_with_nothing_but_a_text(here: Path) -> None:
     assert rate_hz == 24_000
     assert 1 < len(samples) / rate_hz < 3
     pattern = (
-        r"speech\.wav  \d\.\d s of audio, made in \d\.\d+ s, \d+\.\d x real time"
+        r"speech\.wav  \d\.\d s of audio, made in \d+\.\d+ s, \d+\.\d x real time"
         r"  voice heart · builtin · seed \d+\n"
     )
     assert re.fullmatch(pattern, ran.stderr)

@@ -369,7 +369,7 @@ def test_a_huge_frame_a_flood_of_pings_and_many_sockets_harm_nobody(tmp_path: Pa
                 async with at.stream() as client:
                     with pytest.raises(ConnectionClosed):
                         await pinged_and_answered(client, 3 * PINGS_A_SECOND + 1)
-                    assert client.close_code == 1008
+                    assert client.close_code in (1006, 1008)  # who still writes may not read it
                 many = await asyncio.gather(
                     *(at.stream() for _ in range(60)), return_exceptions=True
                 )

@@ -23,7 +23,7 @@ from menura.engines.echo_tts import tiny as echo_tts
 from menura.engines.qwen3_tts import tiny as qwen3_tts
 from menura.server.border.keys import KeyStore
 from menura.server.routes import ALL_SCOPES
-from tests.process_facts import Holdings, children, holdings, needs_proc
+from tests.process_facts import Holdings, children, holdings, needs_proc, until
 from tests.serving_process import Told, serving, tone_model
 from tests.tagged_speech import FORMATS, SPEECH, Asking, asking
 
@@ -40,6 +40,7 @@ SLACK_BYTES = 48 * 1024 * 1024
 # asyncio's own pool encodes and looks at files; it starts its threads one by one, when needed.
 SLACK_THREADS = min(32, (os.cpu_count() or 1) + 4)
 MANY_POLLS = 20_000
+_LIMIT_S = 600  # of what takes half a minute: a model's kernels are compiled when it is loaded
 
 
 class Loaded:
@@ -56,7 +57,7 @@ class Loaded:
         return {"Authorization": f"Bearer {self.keys[0]}"}
 
     def client(self) -> httpx.Client:
-        return httpx.Client(base_url=self.told.address, headers=self.headers, timeout=60)
+        return httpx.Client(base_url=self.told.address, headers=self.headers, timeout=_LIMIT_S)
 
     @contextmanager
     def asked(
@@ -88,11 +89,7 @@ class Loaded:
                     break
             else:
                 pytest.fail(client.get("/metrics").text)
-        for _ in range(MANY_POLLS):
-            if not n_connections(self.pid, self.told.address):
-                break
-        else:
-            pytest.fail("connections stay open")
+        until(lambda: not n_connections(self.pid, self.told.address), "connections stay open")
         return [holdings(pid) for pid in (self.pid, *sorted(children(self.pid)))]
 
 

@@ -220,8 +220,8 @@ def test_a_hundred_who_go_away_leave_every_row_free(tmp_path: Path) -> None:
         assert await server.hear("one two") == of("one two")
         [model] = server.pool.loaded()
         assert (model.rows, model.queue, server.pid()) == (0, 0, pid)
-        assert len(asyncio.all_tasks()) == n_tasks
-        assert n_descriptors() == n_open
+        assert len(asyncio.all_tasks()) <= n_tasks
+        assert n_descriptors() <= n_open
 
     served(tmp_path, act)
 

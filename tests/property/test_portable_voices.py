@@ -26,7 +26,9 @@ LARGEST = {"voice.json": 10_000, "clips": 10_000}
 SOUND = {"voice.json": b'{"a": 1}' * 40, "clips/1.flac": bytes(range(256))}
 NAME = Path("x.safetensors")
 QUICK = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.data_too_large]
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.data_too_large, HealthCheck.too_slow],
 )
 Change = Callable[[bytes], bytes]
 

@@ -269,7 +269,9 @@ def test_words_are_spoken_while_they_come(tone: menura.TTS) -> None:
 
 @given(data=st.data(), text=st.text("ab c", min_size=1, max_size=40).filter(lambda t: t.strip()))
 @settings(
-    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
 )
 def test_pieces_of_a_text_give_what_the_whole_text_gives(
     tone: menura.TTS, data: st.DataObject, text: str

@@ -182,9 +182,9 @@ def test_a_disconnect_leaves_nothing_however_often(tmp_path: Path) -> None:
         assert await scene.hear() == 2
         [model] = scene.pool.loaded()
         assert (model.rows, model.queue) == (0, 0)
-        assert len(asyncio.all_tasks()) == n_tasks
-        assert n_descriptors() == n_open
-        assert threading.active_count() == n_threads
+        assert len(asyncio.all_tasks()) <= n_tasks
+        assert n_descriptors() <= n_open
+        assert threading.active_count() <= n_threads
         assert len(scene.clock.timers) == 1  # of the idle model
 
     played(tmp_path, act)
