@@ -40,6 +40,7 @@ _MADV_POPULATE_READ = 22  # of Linux 5.14; Python's own name for it came later
 _ENOUGH_HUGE = 0.8  # of a file: 4 kB pages throughout cost a fifth of a frame
 _MOST_READERS = 4
 _READ_BYTES = 32 * 2**20  # at once, by one of several threads: whole huge pages
+_TRIED_BYTES = 4 * 2**20  # whole huge pages, too
 _WRITE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _MAX_TEXT_BYTES = 16 * 2**20
 
@@ -130,16 +131,33 @@ def _in_memory(file: FileIO, size: int) -> mmap.mmap:
     Raises: OSError: the file has changed.
     """
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        found = _in_its_huge_pages(file, size) or _copied(file, size)
+        found = _in_its_huge_pages(file, size) or _read_anew(file, size) or _copied(file, size)
         if found is not None:
             return found
     return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
 
 
-def _in_its_huge_pages(file: FileIO, size: int) -> mmap.mmap | None:
-    """The mapped file; None where too little of it lies in huge pages."""
+def _read_anew(file: FileIO, size: int) -> mmap.mmap | None:
+    """The file, read from the disk again; None where a part that is tried comes in small pages.
+
+    When memory was short or in pieces, the system has read the file in small pages and keeps them.
+    """
+    part = size // 2 // _TRIED_BYTES * _TRIED_BYTES
+    if size - part < _TRIED_BYTES:
+        return None
+    _forget(file, part, _TRIED_BYTES)
+    tried = _in_its_huge_pages(file, _TRIED_BYTES, part)
+    if tried is None:
+        return None
+    tried.close()  # what is mapped is not forgotten
+    _forget(file)
+    return _in_its_huge_pages(file, size)
+
+
+def _in_its_huge_pages(file: FileIO, size: int, start: int = 0) -> mmap.mmap | None:
+    """So many bytes of the file, mapped; None where too little of them lies in huge pages."""
     n_before = _huge_file_bytes()
-    mapped = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+    mapped = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ, offset=start)
     with suppress(OSError):  # an old kernel; whatever it cannot do, the count tells
         mapped.madvise(mmap.MADV_HUGEPAGE)
         mapped.madvise(_MADV_POPULATE_READ)
@@ -219,14 +237,15 @@ def _write(path: Path, origin: Origin, sources: Sequence[Source]) -> None:
         for source, start in zip(sources, starts, strict=True):
             file.write(bytes(start - file.tell()))
             file.write(_made(source).data)
-    _forget(path)
+    with path.open("rb", buffering=0) as written:
+        _forget(written)  # it comes back in huge pages, not as it was written
 
 
-def _forget(path: Path) -> None:
-    """Let the system read the file anew: it then comes in huge pages, not as it was written."""
+def _forget(file: FileIO, start: int = 0, n_bytes: int = 0) -> None:
+    """Let the system read these bytes anew when they are wanted; without a number, all of them."""
     if hasattr(os, "posix_fadvise"):
-        with suppress(OSError), path.open("rb") as file:
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        with suppress(OSError):
+            os.posix_fadvise(file.fileno(), start, n_bytes, os.POSIX_FADV_DONTNEED)
 
 
 def _head(origin: Origin, sources: Sequence[Source]) -> tuple[bytes, list[int]]:

@@ -173,6 +173,29 @@ def test_a_file_is_mapped_or_copied_in_pieces(
         packed.arrays["last"][0] = 1
 
 
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="no huge pages here")
+@pytest.mark.parametrize(
+    ("huge_bytes", "n_forgotten"), [([2**40], 0), ([0, 0], 1), ([0, 2**40, 2**40], 2)]
+)
+def test_a_file_in_small_pages_is_read_anew_where_a_part_of_it_then_comes_in_huge_ones(
+    huge_bytes: list[int], n_forgotten: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, part = tmp_path / "a.packed", mmap.ALLOCATIONGRANULARITY
+    monkeypatch.setattr(packing, "_TRIED_BYTES", part)
+    numbers = np.arange(3 * part).astype(np.uint8)
+    opened(path, ORIGIN, lambda: [Source("first", 3 * part, lambda: numbers)])
+    counts = iter([count for n_bytes in huge_bytes for count in (0, n_bytes)])
+    monkeypatch.setattr(packing, "_huge_file_bytes", lambda: next(counts))
+    forgotten: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "posix_fadvise", lambda _, *what: forgotten.append(what[:2]))
+    arrays = taken(path, ORIGIN)
+    assert arrays is not None
+    np.testing.assert_array_equal(arrays["first"], numbers)
+    assert list(counts) == []
+    middle = path.stat().st_size // 2 // part * part
+    assert forgotten == [(middle, part), (0, 0)][:n_forgotten]
+
+
 @pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="files are not copied here")
 def test_a_file_that_becomes_shorter_while_it_is_read_is_not_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
