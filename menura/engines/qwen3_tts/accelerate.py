@@ -30,7 +30,7 @@ from menura.errors import UnsupportedError
 from menura.runtime import devices
 from menura.runtime.devices import usable_cores
 from menura.runtime.native import build, codec_program, frame, packing
-from menura.runtime.native.codec import NativeDecoder
+from menura.runtime.native.codec import NativeDecoder, aligned
 from menura.runtime.native.codec_program import CodecMode, Program
 from menura.runtime.native.frame import FrameSizes, FrameStep
 from menura.runtime.native.packing import Origin, Packed, Source
@@ -60,6 +60,8 @@ BOUNDS: Mapping[str, Bounds] = {
     "bf16": Bounds(score_error=0.01, cosine=0.999),
     "int8": Bounds(score_error=0.03, cosine=0.999),
 }
+# On more threads a piece takes less time than it would beside the talker, which then waits for it.
+_MOST_LENDING = 4
 _NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
 _log = logging.getLogger(__name__)
 
@@ -204,7 +206,7 @@ def _in_kernels(
     step = FrameStep(frame_sizes(config), _KERNEL_MODES[mode], packed.arrays, n_threads)
     program = _program(decoder)
     native_decoder = NativeCodecDecoder(NativeDecoder(program, n_threads))
-    helper = _helper(program, n_threads) if n_threads > 1 else None
+    helper = _helper(program, n_threads) if 1 < n_threads <= _MOST_LENDING else None
     applied: dict[str, object] = {
         "device": "cpu",
         "precision": mode,
@@ -281,7 +283,7 @@ def _packed_decoder(
 
 def _program(packed: Packed) -> Program:
     ops = packed.arrays["ops"].view(codec_program.OP)
-    return Program(CodecMode.BF16, ops, packed.arrays["weights"])
+    return Program(CodecMode.BF16, ops, aligned(packed.arrays["weights"]))
 
 
 def _same(array: packing.Bytes) -> packing.Bytes:

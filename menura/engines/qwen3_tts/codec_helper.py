@@ -68,7 +68,10 @@ class CodecHelper:
     def begin(self, stream: CodecStream, codes: CodeArray) -> Underway:
         """The stream's next codes [T, Q], which are decoded when those before them are done."""
         self._core.lend()  # now: before the thread looks, the talker would have begun its step
-        coming = self._thread.submit(self._decoded, stream, codes)
+        try:
+            coming = self._thread.submit(self._decoded, stream, codes)
+        except RuntimeError:  # the main thread has ended, and Python begins no more work elsewhere
+            coming = Future()
         return Underway(codes, coming, lambda: stream.decode(codes), self._core)
 
     def _decoded(self, stream: CodecStream, codes: CodeArray) -> FloatArray:

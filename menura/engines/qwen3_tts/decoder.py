@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from menura.engines.contract import (
     Delivery,
     EndOfText,
-    FinishReason,
     NoiseSource,
     Prompt,
     RowStep,
@@ -62,7 +61,7 @@ class QwenDecoder:
             try:
                 row = live.ready()
             except MenuraError as error:
-                steps.append(_failed(number, live, error))
+                steps += live.fail(number, error)
             else:
                 moving += [] if row is None else [(number, live, row)]
         outcomes = self._loaded.frames.next_frames([row for _, _, row in moving])
@@ -80,14 +79,9 @@ class QwenDecoder:
 def _handed_over(number: int, live: LiveRow, outcome: Outcome) -> list[RowStep]:
     """The row's step, if anything is due with its new frame; or its failure."""
     if isinstance(outcome, MenuraError):
-        return [_failed(number, live, outcome)]
+        return live.fail(number, outcome)
     try:
         step = live.hand_over(number, outcome)
     except MenuraError as error:
-        return [_failed(number, live, error)]
+        return live.fail(number, error)
     return [] if step is None else [step]
-
-
-def _failed(number: int, live: LiveRow, error: MenuraError) -> RowStep:
-    live.is_over = True
-    return RowStep(number, finish=FinishReason.ERROR, error=error)

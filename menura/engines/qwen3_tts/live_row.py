@@ -3,6 +3,7 @@
 Legend: T frames, Q codebooks, n samples.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from menura.engines.contract import (
     RowStep,
     Words,
 )
-from menura.engines.qwen3_tts.codec import CodeArray, Codec
+from menura.engines.qwen3_tts.codec import CodeArray, Codec, FloatArray
 from menura.engines.qwen3_tts.codec_helper import CodecHelper
 from menura.engines.qwen3_tts.config import Qwen3TTSConfig
 from menura.engines.qwen3_tts.generate import Models
@@ -33,6 +34,7 @@ from menura.engines.qwen3_tts.prompt_rows import PromptRows, embed, embed_more
 from menura.engines.qwen3_tts.prompt_stream import PromptStream
 from menura.engines.qwen3_tts.utterance_row import FrameMaker, Row, TrailingText
 from menura.engines.qwen3_tts.watchdog import Watchdog
+from menura.errors import MenuraError
 from menura.text.byte_level_bpe import ByteLevelBPE
 from menura.text.duration import expected_seconds
 
@@ -124,8 +126,9 @@ class LiveRow:
     def hand_over(self, row: int, frame: CodeArray) -> RowStep | None:
         """What is handed over after a frame [Q]: samples [n] and frames [T, Q], or nothing yet."""
         assert self._row is not None
-        pieces = [self._playout.add(frame)]
         finish = self._row.finish
+        is_followed = self._row.can_move
+        pieces = [self._playout.add(frame, is_followed=is_followed)]
         reason = self._alarm(int(frame[0])) if finish is None else ""
         if reason:
             finish = FinishReason.LENGTH
@@ -135,15 +138,22 @@ class LiveRow:
         if finish is not None:
             self.is_over = True
             pieces.append(self._playout.close())
-        elif not self._row.can_move:  # the next frame waits for text, and what is heard must not
+        elif not is_followed:  # the next frame waits for text, and what is heard must not
             pieces.append(self._playout.flush())
         self._held += [piece for piece in pieces if piece is not None]
         if not self._held or not (self._streams or self.is_over):
             return None
-        samples = np.concatenate([piece.samples for piece in self._held])
-        frames = np.concatenate([piece.frames for piece in self._held])
-        self._held = []
+        samples, frames = self._taken()
         return RowStep(row, samples, frames, finish, reason=reason)
+
+    def fail(self, row: int, error: MenuraError) -> list[RowStep]:
+        """The end by an error, after what was due before it in a stream."""
+        self.is_over = True
+        end = RowStep(row, finish=FinishReason.ERROR, error=error)
+        due: Piece | None = None
+        with suppress(MenuraError):  # one error is told
+            due = self._playout.flush() if self._streams else None
+        return [end] if due is None else [RowStep(row, due.samples, due.frames), end]
 
     def release(self) -> None:
         """Give back what the frame maker holds for it."""
@@ -152,6 +162,13 @@ class LiveRow:
         if self._row is not None:
             self._loaded.frames.release(self._row)
             self._row = None
+
+    def _taken(self) -> tuple[FloatArray, CodeArray]:
+        """Samples [n] and frames [T, Q] of all that is held."""
+        samples = np.concatenate([piece.samples for piece in self._held])
+        frames = np.concatenate([piece.frames for piece in self._held])
+        self._held = []
+        return samples, frames
 
     def _start(self) -> Row:
         """The row after the talker has read its prompt."""

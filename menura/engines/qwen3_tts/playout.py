@@ -28,8 +28,11 @@ class Piece:
 class Playout(Protocol):
     """Turns one utterance's frames into pieces."""
 
-    def add(self, frame: CodeArray) -> Piece | None:
-        """What can be handed over with this frame [Q], or None while more are to come for it."""
+    def add(self, frame: CodeArray, *, is_followed: bool = True) -> Piece | None:
+        """What can be handed over with this frame [Q], or None while more are to come for it.
+
+        `is_followed`: the next frame is made at once.
+        """
         ...
 
     def flush(self) -> Piece | None:
@@ -60,7 +63,7 @@ class WholePlayout:
         self._reference = reference
         self._frames: list[CodeArray] = []
 
-    def add(self, frame: CodeArray) -> None:
+    def add(self, frame: CodeArray, *, is_followed: bool = True) -> None:  # noqa: ARG002
         """Keep the frame [Q]; nothing is due before the end."""
         self._frames.append(frame)
 
@@ -88,8 +91,8 @@ class WholePlayout:
 class ChunkedPlayout:
     """Pieces of a fixed number of frames, the first one shorter so that it comes soon.
 
-    With a `helper` each later piece is made while the next frames are, and is handed over as soon
-    as it is there: at the latest with the frame that fills the piece after it.
+    With a `helper` a later piece is made while the next frames are, if there are any, and is handed
+    over as soon as it is there: at the latest with the frame that fills the piece after it.
     """
 
     def __init__(
@@ -108,7 +111,7 @@ class ChunkedPlayout:
         self._last: FloatArray | None = None  # the samples of the last full piece that is made
         self._settled: FloatArray | None = None
 
-    def add(self, frame: CodeArray) -> Piece | None:
+    def add(self, frame: CodeArray, *, is_followed: bool = True) -> Piece | None:
         """What was made by now: with or without the piece that this frame [Q] fills."""
         self._settled = None
         self._frames.append(frame)
@@ -117,7 +120,7 @@ class ChunkedPlayout:
         before = self.flush()
         is_first, self._settled = self._last is None, self._last
         self._due = self._later_frames
-        if self._helper is None or is_first:
+        if self._helper is None or is_first or not is_followed:
             piece = self._decoded()
             self._last = piece.samples
             return _joined(before, piece)
@@ -136,6 +139,7 @@ class ChunkedPlayout:
         """Let go of the piece that is under way."""
         if self._underway is not None:
             self._underway.drop()
+            self._underway = None
 
     def settled(self) -> FloatArray | None:
         """With the frame that fills a piece, the samples [n] of the piece before it."""

@@ -304,7 +304,7 @@ void run_piece(
     work.rows = reinterpret_cast<float*>(d.rows.get());
     work.row_floats = d.row_floats;
     work.position = position;
-    work.n_threads = d.n_threads;
+    work.n_threads = d.turn == nullptr ? 1 : d.n_threads;
     const size_t n_early = samples == nullptr ? d.unbounded : d.late;
     for (size_t i = 0; i < n_early; i++) {
         work.steps = d.ops[i].steps * n_frames;
@@ -319,15 +319,11 @@ void run_piece(
 void run_together(
     Decoder& d, unsigned char* state, const int64_t* codes, int64_t n_frames, float* samples) {
     Pool::Turn turn(*d.pool);
-    Pace& pace = d.paces[size_t(n_frames) - 1];
-    if (samples == nullptr || d.pool->is_lent()) {  // a time that compares with nothing
-        d.turn = pace.is_alone_faster() ? nullptr : &turn;
-        run_piece(d, state, codes, n_frames, samples);
-    } else {
-        const TimedPass pass(pace);
-        d.turn = pass.is_alone() ? nullptr : &turn;
-        run_piece(d, state, codes, n_frames, samples);
-    }
+    const bool is_whole = samples != nullptr && !d.pool->is_lent();
+    TimedPass pass(d.paces[size_t(n_frames) - 1], is_whole);
+    d.turn = pass.is_alone() ? nullptr : &turn;
+    run_piece(d, state, codes, n_frames, samples);
+    if (d.pool->is_lent()) pass.disregard();
     d.turn = nullptr;
 }
 

@@ -56,7 +56,7 @@ class NativeDecoder:
         self, program: Program, n_threads: int, frames_per_piece: int = FRAMES_PER_PIECE
     ) -> None:
         self._library = _with_signatures(library())
-        self._weights = _aligned(program.weights)  # the library reads them in place
+        self._weights = aligned(program.weights)  # the library reads them in place
         self._lock = threading.Lock()
         self.n_codebooks = program.n_codebooks
         self.samples_per_frame = program.samples_per_frame
@@ -178,8 +178,8 @@ def _aligned_zeros(n_bytes: int) -> NDArray[np.uint8]:
     return room[first : first + n_bytes]
 
 
-def _aligned(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The same bytes, copied only if they do not start on a cache line."""
+def aligned(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The same bytes [n], copied only if they do not start on a cache line."""
     if data.ctypes.data % _ALIGNMENT == 0 and data.flags.c_contiguous:
         return data
     moved = _aligned_zeros(len(data))

@@ -19,15 +19,14 @@ int LanguageModel::frame(int n_rows, menura_row* rows) {
         return MENURA_FORKED;
     }
     Frame frame = begin(n_rows, rows);
-    TimedPass pass(paces_[static_cast<size_t>(n_rows) - 1]);
     Pool::Turn turn(*pool_);
+    TimedPass pass(paces_[static_cast<size_t>(n_rows) - 1], !pool_->is_lent());
     // Each step takes the threads that are free when it begins: the codec may have one of them.
     const auto step = [&](const auto& task) {
-        const int n_free = pool_->n_free();
-        if (n_free < pool_->n_threads()) {
+        if (pool_->is_lent()) {
             pass.disregard();
         }
-        run(turn, task, pass.is_alone() ? 1 : n_free);
+        run(turn, task, pass.is_alone() ? 1 : pool_->n_free());
     };
     step([&](Worker& worker, int) { show_first(worker, frame); });
     for (int codebook = 1; codebook < model_.n_codebooks; ++codebook) {

@@ -77,10 +77,13 @@ private:
     Times together_;
 };
 
-// Tells a pace what the time of its own life was.
+// Tells a pace what the time of its own life was. One that is not comparable tries nothing, either.
 class TimedPass {
 public:
-    explicit TimedPass(Pace& pace) : pace_(pace), is_alone_(pace.is_alone()) {}
+    explicit TimedPass(Pace& pace, bool is_comparable = true)
+        : pace_(pace),
+          is_alone_(is_comparable ? pace.is_alone() : pace.is_alone_faster()),
+          is_comparable_(is_comparable) {}
     ~TimedPass() {
         const std::chrono::duration<double> passed = Clock::now() - start_;
         if (is_comparable_) {
@@ -98,7 +101,7 @@ private:
     using Clock = std::chrono::steady_clock;
     Pace& pace_;
     const bool is_alone_;
-    bool is_comparable_ = true;
+    bool is_comparable_;
     const Clock::time_point start_ = Clock::now();
 };
 

@@ -127,16 +127,16 @@ Pool::~Pool() {
 
 bool Pool::is_of_this_process() const { return getpid() == process_; }
 
-Pool::Turn::Turn(Pool& pool)
-    : pool_(pool),
-      turn_(pool.turn_),
-      pinned_(std::make_unique<PinnedThread>(first_of(pool.cores_))) {}
+Pool::Turn::Turn(Pool& pool) : pool_(pool), turn_(pool.turn_) {}
 
 Pool::Turn::~Turn() = default;
 
 void Pool::Turn::run(Task task, void* context, int n_wanted) {
     const int n_taking_part = std::clamp(n_wanted, 1, pool_.n_threads_);
     pool_.n_taking_part_ = n_taking_part;
+    if (pinned_ == nullptr && (n_taking_part > 1 || pool_.is_lent())) {
+        pinned_ = std::make_unique<PinnedThread>(first_of(pool_.cores_));
+    }
     if (n_taking_part == 1) {
         task(context, 0, 1);
         return;

@@ -44,7 +44,8 @@ public:
     // Called by all threads of a task: none goes on before all have arrived.
     void barrier();
 
-    // For as long as it lives, the caller has the pool to itself, and keeps to its core.
+    // For as long as it lives, the caller has the pool to itself. From its first task on that is not
+    // for the caller alone on an idle pool, it keeps to its core.
     class Turn {
     public:
         explicit Turn(Pool& pool);
@@ -59,7 +60,7 @@ public:
     private:
         Pool& pool_;
         const std::lock_guard<std::mutex> turn_;
-        const std::unique_ptr<class PinnedThread> pinned_;
+        std::unique_ptr<class PinnedThread> pinned_;
     };
 
     // For as long as it lives, the thread that made it keeps to the core that is lent.

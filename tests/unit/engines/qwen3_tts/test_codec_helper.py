@@ -1,12 +1,16 @@
 """A whole engine with the codec beside the talker: the same samples, at any number of threads."""
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
 
 import menura
+from menura.engines.qwen3_tts.native_rows import NativeRows
 from menura.engines.qwen3_tts.tiny import Tiny, write
+from menura.engines.qwen3_tts.utterance_row import Outcome, Row
+from menura.errors import NumericsError
 from menura.runtime.native import frame
 from menura.speech import SpeechRequest
 
@@ -63,6 +67,32 @@ def test_streams_that_are_closed_early_leave_the_helper_free(
     np.testing.assert_array_equal(
         speech.samples, voices[1].speak(TEXTS[0], seed=1, max_new_tokens=20).samples
     )
+
+
+def heard_before_an_error(tts: menura.TTS, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many samples a stream gives whose sixth frame fails, after pieces of one and of four."""
+    count, whole = itertools.count(1), NativeRows.next_frames
+
+    def next_frames(self: NativeRows, rows: Sequence[Row]) -> list[Outcome]:
+        if next(count) == 6:
+            return [NumericsError("no numbers") for _ in rows]
+        return whole(self, rows)
+
+    heard: list[int] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(NativeRows, "next_frames", next_frames)
+        stream = tts.stream(TEXTS[1], seed=1, max_new_tokens=40)
+        with pytest.raises(NumericsError, match="no numbers"):
+            heard.extend(len(chunk.samples) for chunk in stream)
+    return sum(heard)
+
+
+def test_what_was_due_comes_before_an_error(
+    voices: dict[int, menura.TTS], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = heard_before_an_error(voices[1], monkeypatch)
+    assert wanted == 5 * voices[1].spec.sample_rate_hz * 80 // 1000
+    assert heard_before_an_error(voices[2], monkeypatch) == wanted
 
 
 def heard_before_each_word(tts: menura.TTS) -> list[int]:

@@ -153,8 +153,11 @@ def test_a_core_is_given_back_after_each_piece() -> None:
 
 
 class FailingStream(CodecStream):
+    begun = threading.Event()
+
     def decode(self, codes: CodeArray, decoder: Decoder | None = None) -> FloatArray:
         if decoder is not None:
+            self.begun.set()
             raise NumericsError("no numbers")
         return super().decode(codes)
 
@@ -166,6 +169,29 @@ def test_what_fails_elsewhere_is_told_at_the_latest_with_the_next_piece() -> Non
     first, second, third = codes(3)
     assert playout.add(first) is not None
     assert playout.add(second) is None
+    FailingStream.begun.wait()
     with pytest.raises(NumericsError, match="no numbers"):
         playout.add(third)
+    assert core.n_lent == 0
+
+
+def test_a_piece_that_nothing_follows_is_there_at_once() -> None:
+    codec = random_codec()
+    blocked, busy = CodecHelper(codec.decoder, Core()), Gated(codec)
+    other = blocked.begin(busy.stream, codes(2))
+    busy.begun.wait()
+    playout = ChunkedPlayout(codec.stream(), 1, 2, blocked)
+    first, second, third = codes(3)
+    assert lengths([playout.add(first), playout.add(second)]) == [1, 0]
+    assert lengths([playout.add(third, is_followed=False)]) == [2]
+    busy.gate.set()
+    other.samples()
+
+
+def test_where_no_work_is_taken_any_more_it_is_done_here() -> None:
+    codec, core = random_codec(), Core()
+    helper = CodecHelper(codec.decoder, core)
+    helper._thread.shutdown()  # as Python does when the main thread has ended
+    pieces = played(codec, codes(9), helper)
+    np.testing.assert_array_equal(joined(pieces), joined(played(codec, codes(9), None)))
     assert core.n_lent == 0
