@@ -17,7 +17,7 @@ from menura.engines.contract import (
     RowStep,
     Words,
 )
-from menura.engines.qwen3_tts.codec import CodeArray, Codec, FloatArray
+from menura.engines.qwen3_tts.codec import CodeArray, Codec
 from menura.engines.qwen3_tts.codec_helper import CodecHelper
 from menura.engines.qwen3_tts.config import Qwen3TTSConfig
 from menura.engines.qwen3_tts.generate import Models
@@ -143,7 +143,9 @@ class LiveRow:
         self._held += [piece for piece in pieces if piece is not None]
         if not self._held or not (self._streams or self.is_over):
             return None
-        samples, frames = self._taken()
+        samples = np.concatenate([piece.samples for piece in self._held])
+        frames = np.concatenate([piece.frames for piece in self._held])
+        self._held = []
         return RowStep(row, samples, frames, finish, reason=reason)
 
     def fail(self, row: int, error: MenuraError) -> list[RowStep]:
@@ -162,13 +164,6 @@ class LiveRow:
         if self._row is not None:
             self._loaded.frames.release(self._row)
             self._row = None
-
-    def _taken(self) -> tuple[FloatArray, CodeArray]:
-        """Samples [n] and frames [T, Q] of all that is held."""
-        samples = np.concatenate([piece.samples for piece in self._held])
-        frames = np.concatenate([piece.frames for piece in self._held])
-        self._held = []
-        return samples, frames
 
     def _start(self) -> Row:
         """The row after the talker has read its prompt."""

@@ -60,6 +60,15 @@ def heads(n_heads: int, n_kv_heads: int, head_dim: int, window: int) -> tuple[La
     )
 
 
+MANY_STEPS: tuple[Layer, ...] = (
+    upsampling(numbers(10, 40, 48, scale=0.15), numbers(40), 24),
+    Residual((snake(40), conv(40, 40, 7, 9), snake(40), conv(40, 40))),
+    snake(40),
+    upsampling(numbers(40, 20, 50, scale=0.07), numbers(20), 25),
+    Residual((snake(20), conv(20, 20, 7), snake(20), conv(20, 20))),
+    snake(20),
+)
+
 KINDS: dict[str, list[Layer]] = {
     "lookup": around(size=10),
     "projection": around(conv(45, 10), size=45),
@@ -76,24 +85,11 @@ KINDS: dict[str, list[Layer]] = {
     "attention": around(*heads(4, 2, 4, 3), size=10),
     "wide heads": around(*heads(2, 2, 64, 20), size=10),
     "narrow window": around(*heads(2, 1, 8, 1), size=10),
-    "many steps": around(
-        upsampling(numbers(10, 40, 48, scale=0.15), numbers(40), 24),
-        Residual((snake(40), conv(40, 40, 7, 9), snake(40), conv(40, 40))),
-        snake(40),
-        upsampling(numbers(40, 20, 50, scale=0.07), numbers(20), 25),
-        Residual((snake(20), conv(20, 20, 7), snake(20), conv(20, 20))),
-        snake(20),
-        size=20,
-    ),
+    "many steps": around(*MANY_STEPS, size=20),
     "all of it": around(
         *heads(2, 2, 64, 20),
         Residual((Mix(numbers(10, 7), numbers(10), 1e-6), conv(10, 10))),
-        upsampling(numbers(10, 40, 48, scale=0.15), numbers(40), 24),
-        Residual((snake(40), conv(40, 40, 7, 9), snake(40), conv(40, 40))),
-        snake(40),
-        upsampling(numbers(40, 20, 50, scale=0.07), numbers(20), 25),
-        Residual((snake(20), conv(20, 20, 7), snake(20), conv(20, 20))),
-        snake(20),
+        *MANY_STEPS,
         size=20,
     ),
 }
