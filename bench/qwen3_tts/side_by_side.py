@@ -2,8 +2,8 @@
 
 Each side is a process of its own. All load the same random checkpoint of the real shapes, one after
 the other, and stay; then they speak the same request by turns, one at a time. What the machine can
-do at most is measured before and after. A side that cannot start is left out, and the table says
-so.
+do at most is measured before and after, and how fast it reads memory around each turn (see
+`calm_turns`). A side that cannot start is left out, and the table says so.
 
 All sides together take about 17 GB. `--sides` names fewer, and our own always runs.
 """
@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from bench.memory import MemoryMeter
 from bench.qwen3_tts import checkpoint
 from bench.qwen3_tts.peers.report import OURS, shares, table
 from bench.qwen3_tts.peers.side_process import Figures, SideFailedError, SideProcess
@@ -61,7 +62,9 @@ def measured(plan: Plan, folder: Path) -> dict[str, object]:
     before, now = machine(), datetime.datetime.now(datetime.UTC)
     limits = limits_of(plan)
     processes, absent = started(plan, folder)
-    runs = by_turns(processes, plan.n_pairs, absent)
+    meter = MemoryMeter(plan.n_threads)
+    runs = by_turns(processes, plan.n_pairs, absent, meter)
+    meter.close()
     if OURS in absent:
         raise SystemExit(f"{OURS} {absent[OURS]}")
     started_s = {name: process.started for name, process in processes.items()}
@@ -118,23 +121,26 @@ def loaded(side: Side, plan: Plan, folder: Path) -> SideProcess:
 
 
 def by_turns(
-    processes: dict[str, SideProcess], n_pairs: int, absent: dict[str, str]
+    processes: dict[str, SideProcess], n_pairs: int, absent: dict[str, str], meter: MemoryMeter
 ) -> dict[str, list[Figures]]:
     """Each side's figures, turn by turn, in alternating order; the first turn only warms up.
 
-    A side that fails is taken out of the processes, and the reason is noted.
+    With each goes the slower reading of memory before and after it. A side that fails is taken out
+    of the processes, and the reason is noted.
     """
     runs: dict[str, list[Figures]] = {name: [] for name in processes}
     for turn in range(n_pairs + 1):
         for name in order(list(processes), turn):
+            before = meter.gb_s()
             try:
                 figures = processes[name].speak()
             except SideFailedError as failure:
                 absent[name] = str(failure)
                 del processes[name], runs[name]
                 continue
+            read_gb_s = min(before, meter.gb_s())
             if turn:
-                runs[name].append(figures)
+                runs[name].append({**figures, "read_gb_s": read_gb_s})
         progress(f"turn {turn} of {n_pairs}")
     return runs
 

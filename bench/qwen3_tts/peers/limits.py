@@ -1,27 +1,21 @@
 """What the machine can do at most, measured in the same run as the sides.
 
-`python -m bench.qwen3_tts.peers.limits THREADS` prints it: the memory bandwidth of a plain reading
-loop (`limits.cpp`, built with the system's compiler; without one, of torch's sum), and torch's best
-matrix products of each number format.
+`python -m bench.qwen3_tts.peers.limits THREADS` prints it: how fast a plain loop reads memory
+(`bench/memory.py`), and torch's best matrix products of each number format.
 """
 
 import json
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import torch
 
+from bench.memory import MemoryMeter
+
 _SIZE = 2048
 _PASSES = 8
-_SUM_BYTES = 1 << 28
-# The compiler's own words for this CPU; a reading loop needs the widest loads.
-_FLAGS = ("-O3", "-march=native", "-std=c++17", "-pthread")
+_READING_PASSES = 24
 
 
 def measured(n_threads: int) -> Mapping[str, float]:
@@ -36,16 +30,10 @@ def measured(n_threads: int) -> Mapping[str, float]:
 
 
 def _reading_gb_s(n_threads: int) -> float:
-    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
-    if compiler is None:
-        block = torch.ones(_SUM_BYTES // 4)
-        return _SUM_BYTES / _best_s(block.sum) / 1e9
-    source = Path(__file__).with_suffix(".cpp")
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "limits"
-        subprocess.run([compiler, *_FLAGS, str(source), "-o", str(program)], check=True)
-        command = [str(program), str(n_threads)]
-        return float(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    meter = MemoryMeter(n_threads)
+    best = meter.most_gb_s(_READING_PASSES)
+    meter.close()
+    return best
 
 
 def _product_gflop_s(number: torch.dtype) -> float:

@@ -1,8 +1,12 @@
-// How fast this machine reads memory: prints gigabytes a second, the best of many passes.
+// How fast this machine reads memory: `memory THREADS`, asked by lines of its input.
 //
-// Every thread reads its own part of a block that no cache holds, four streams at a time, and keeps
-// the bitwise or of what it read. Huge pages are asked for: with small ones the page table is the
-// limit. No two pages are alike: a host that keeps like pages once would let a cache hold them. A pass starts and ends together, so that the slowest thread counts.
+// Each line names a number of passes, and is answered by a line of gigabytes a second, one for each
+// pass. Every thread reads its own part of a block that no cache holds, four streams at a time, and
+// keeps the bitwise or of what it read. Huge pages are asked for: with small ones the page table is
+// the limit. No two pages are alike: a host that keeps like pages once would let a cache hold them.
+// A pass starts and ends together, so that the slowest thread counts. With a thread for each core,
+// every one keeps to its own.
+#include <sched.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -12,14 +16,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <thread>
 #include <vector>
 
 namespace {
 
 constexpr std::size_t kBytes = std::size_t{512} << 20;
-constexpr int kPasses = 24;
 constexpr int kStreams = 4;
 volatile std::uint64_t kept;  // so that the compiler leaves the reading in
 using Vector = std::uint64_t __attribute__((vector_size(64)));
@@ -37,12 +39,40 @@ std::uint64_t read_all(const char* from, std::size_t n_bytes) {
     return all[0] | all[7];
 }
 
-double seconds_of_a_pass(const char* block, int n_threads) {
+// The cores of this process, if there is one for each thread.
+std::vector<int> cores_for(int n_threads) {
+    std::vector<int> cores;
+#ifdef __linux__
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) == n_threads) {
+        for (int core = 0; core < CPU_SETSIZE; ++core) {
+            if (CPU_ISSET(core, &allowed)) {
+                cores.push_back(core);
+            }
+        }
+    }
+#endif
+    return cores;
+}
+
+void keep_to(int core) {
+#ifdef __linux__
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(core, &only);
+    sched_setaffinity(0, sizeof only, &only);
+#endif
+}
+
+double seconds_of_a_pass(const char* block, int n_threads, const std::vector<int>& cores) {
     const std::size_t part = kBytes / static_cast<std::size_t>(n_threads) / 4096 * 4096;
     std::atomic<int> waiting{n_threads};
     std::atomic<std::uint64_t> sum{0};
     std::vector<double> took(static_cast<std::size_t>(n_threads));
     const auto work = [&](std::size_t thread) {
+        if (!cores.empty()) {
+            keep_to(cores[thread]);
+        }
         --waiting;
         while (waiting.load() > 0) {
             std::this_thread::yield();
@@ -79,9 +109,13 @@ int main(int n_words, char** words) {
     for (std::size_t i = 0; i < kBytes / sizeof *numbers; ++i) {
         numbers[i] = i * 0x9e3779b97f4a7c15;
     }
-    double best = std::numeric_limits<double>::infinity();
-    for (int pass = 0; pass < kPasses; ++pass) {
-        best = std::min(best, seconds_of_a_pass(static_cast<const char*>(block), n_threads));
+    const std::vector<int> cores = cores_for(n_threads);
+    for (int n_passes = 0; std::scanf("%d", &n_passes) == 1;) {
+        for (int pass = 0; pass < n_passes; ++pass) {
+            const double took = seconds_of_a_pass(static_cast<char*>(block), n_threads, cores);
+            std::printf("%.2f ", static_cast<double>(kBytes) / took / 1e9);
+        }
+        std::printf("\n");
+        std::fflush(stdout);
     }
-    std::printf("%.3f\n", static_cast<double>(kBytes) / best / 1e9);
 }

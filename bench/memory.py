@@ -1,0 +1,58 @@
+"""How fast this machine reads memory now, with the threads of what is measured.
+
+It is asked again and again while something else is measured: what a virtual machine's neighbours
+leave changes from second to second, and with it what a speed says.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from statistics import median
+
+_SOURCE = Path(__file__).with_suffix(".cpp")
+# The compiler's own words for this CPU; a reading loop needs the widest loads.
+_FLAGS = ("-O3", "-march=native", "-std=c++17", "-pthread")
+_PASSES = 7  # of a look: about a tenth of a second
+
+
+class MemoryMeter:
+    """A program that reads half a gigabyte whenever it is asked. It is built anew and waits idly.
+
+    Raises: SystemExit: there is no compiler.
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+        if compiler is None:
+            raise SystemExit("the memory's speed is measured with a C++ compiler: install g++")
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder) / "memory"
+            subprocess.run([compiler, *_FLAGS, str(_SOURCE), "-o", str(program)], check=True)
+            self._process = subprocess.Popen(
+                [str(program), str(n_threads)],
+                text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            )  # fmt: skip
+            self._passes(1)  # it has started: its file is not needed any more
+
+    def gb_s(self) -> float:
+        """Gigabytes that all threads together read in a second, now."""
+        return median(self._passes(_PASSES))
+
+    def most_gb_s(self, n_passes: int) -> float:
+        """The best of many passes."""
+        return max(self._passes(n_passes))
+
+    def close(self) -> None:
+        """End the program."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+    def _passes(self, n: int) -> list[float]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{n}\n")
+        self._process.stdin.flush()
+        return [float(word) for word in self._process.stdout.readline().split()]
