@@ -348,10 +348,13 @@ bool are_codes(const Decoder& d, const int64_t* codes, int64_t n_frames) {
     return true;
 }
 
-// A status that forbids to move the stream, or MENURA_OK.
-int status_of(Decoder& d, const unsigned char* state, const int64_t* codes, int64_t n_frames) {
-    if (position_of(state) < 0 || !are_codes(d, codes, n_frames)) return MENURA_BAD_ARGUMENT;
-    return d.pool->is_of_this_process() ? MENURA_OK : MENURA_FORKED;
+// What `move` gives for a decoder and a stream's state, if the stream may move by these frames.
+template <class Move>
+int if_sound(void* decoder, void* state, const int64_t* codes, int64_t n_frames, Move move) {
+    Decoder& d = *static_cast<Decoder*>(decoder);
+    unsigned char* bytes = static_cast<unsigned char*>(state);
+    if (position_of(bytes) < 0 || !are_codes(d, codes, n_frames)) return MENURA_BAD_ARGUMENT;
+    return d.pool->is_of_this_process() ? move(d, bytes) : MENURA_FORKED;
 }
 
 std::unique_ptr<Decoder> open(
@@ -414,24 +417,21 @@ MENURA_API int64_t menura_codec_state_bytes(const void* decoder) {
 MENURA_API int menura_codec_run(
     void* decoder, void* state, const int64_t* codes, int64_t n_frames, float* samples) {
     using namespace menura::codec;
-    Decoder& d = *static_cast<Decoder*>(decoder);
-    unsigned char* bytes = static_cast<unsigned char*>(state);
-    const int status = status_of(d, bytes, codes, n_frames);
-    if (status == MENURA_OK) run_pieces(d, bytes, codes, n_frames, samples);
-    return status;
+    return if_sound(decoder, state, codes, n_frames, [&](Decoder& d, unsigned char* bytes) {
+        run_pieces(d, bytes, codes, n_frames, samples);
+        return MENURA_OK;
+    });
 }
 
 // The same on the caller's thread alone, on the core that the threads of the decoder have lent.
 MENURA_API int menura_codec_run_beside(
     void* decoder, void* state, const int64_t* codes, int64_t n_frames, float* samples) {
     using namespace menura::codec;
-    Decoder& d = *static_cast<Decoder*>(decoder);
-    unsigned char* bytes = static_cast<unsigned char*>(state);
-    const int status = status_of(d, bytes, codes, n_frames);
-    if (status != MENURA_OK) return status;
-    const menura::Pool::Guest guest(*d.pool);
-    run_pieces(d, bytes, codes, n_frames, samples, run_piece);
-    return MENURA_OK;
+    return if_sound(decoder, state, codes, n_frames, [&](Decoder& d, unsigned char* bytes) {
+        const menura::Pool::Guest guest(*d.pool);
+        run_pieces(d, bytes, codes, n_frames, samples, run_piece);
+        return MENURA_OK;
+    });
 }
 
 // From now on a core is the guest's; as often as it is lent, it must be taken back.
@@ -448,20 +448,19 @@ MENURA_API void menura_codec_take_back(void* decoder) {
 MENURA_API int menura_codec_hear(
     void* decoder, void* state, const int64_t* codes, int64_t n_frames) {
     using namespace menura::codec;
-    Decoder& d = *static_cast<Decoder*>(decoder);
-    unsigned char* bytes = static_cast<unsigned char*>(state);
-    const int status = status_of(d, bytes, codes, n_frames);
-    if (status != MENURA_OK) return status;
-    const int64_t n_last = n_frames < d.forgets ? n_frames : d.forgets;
-    const int64_t n_first = n_frames - n_last;
-    try {
-        std::vector<float> samples(size_t(n_last * d.ops.back().steps));  // nobody wants them
-        run_pieces(d, bytes, codes, n_first, nullptr);
-        run_pieces(d, bytes, codes + n_first * d.ops.front().codebooks, n_last, samples.data());
-        return MENURA_OK;
-    } catch (const std::bad_alloc&) {
-        return MENURA_NO_MEMORY;
-    }
+    return if_sound(decoder, state, codes, n_frames, [&](Decoder& d, unsigned char* bytes) {
+        const int64_t n_last = n_frames < d.forgets ? n_frames : d.forgets;
+        const int64_t n_first = n_frames - n_last;
+        try {
+            std::vector<float> samples(size_t(n_last * d.ops.back().steps));  // nobody wants them
+            run_pieces(d, bytes, codes, n_first, nullptr);
+            const int64_t* last = codes + n_first * d.ops.front().codebooks;
+            run_pieces(d, bytes, last, n_last, samples.data());
+            return MENURA_OK;
+        } catch (const std::bad_alloc&) {
+            return MENURA_NO_MEMORY;
+        }
+    });
 }
 
 MENURA_API void menura_codec_close(void* decoder) {

@@ -97,31 +97,28 @@ int last_of(const std::vector<int>& cores) { return cores.empty() ? -1 : cores.b
 
 }  // namespace
 
-Pool::Pool(int n_threads) : n_threads_(n_threads), process_(getpid()) {
+Pool::Pool(int n_threads)
+    : n_threads_(n_threads), process_(getpid()), crew_(std::make_unique<Crew>(n_threads)) {
     // Fewer threads than cores would all meet on the first ones, beside those of other processes.
     const std::vector<int> cores = allowed_cores();
     if (n_threads > 1 && static_cast<int>(cores.size()) == n_threads) {
         cores_ = cores;
     }
     for (int thread = 1; thread < n_threads; ++thread) {
-        threads_.emplace_back(&Pool::work, this, thread);
+        crew_->threads.emplace_back(&Pool::work, this, thread);
     }
 }
 
 Pool::~Pool() {
-    const bool is_forked = getpid() != process_;
-    is_closing_ = true;
-    started_.fetch_add(1);
-    {
-        std::lock_guard<std::mutex> lock(sleep_);
-        wake_.notify_all();
+    if (!is_of_this_process()) {
+        // Its threads do not exist here, and what they wait on would wait for them to leave.
+        static_cast<void>(crew_.release());
+        return;
     }
-    for (std::thread& thread : threads_) {
-        if (is_forked) {
-            thread.detach();  // it does not exist in this process
-        } else {
-            thread.join();
-        }
+    is_closing_ = true;
+    wake(n_threads_);
+    for (std::thread& thread : crew_->threads) {
+        thread.join();
     }
 }
 
@@ -146,10 +143,7 @@ void Pool::Turn::run(Task task, void* context, int n_wanted) {
     pool_.n_done_.store(0, std::memory_order_relaxed);
     const uint64_t number = (pool_.started_.load(std::memory_order_relaxed) + 1) % COUNT;
     pool_.started_.store(static_cast<uint64_t>(n_taking_part) * COUNT + number);  // publishes it
-    if (pool_.n_asleep_.load() > 0) {
-        std::lock_guard<std::mutex> lock(pool_.sleep_);
-        pool_.wake_.notify_all();
-    }
+    pool_.wake(n_taking_part);
     task(context, 0, n_taking_part);
     for (int n = 0; pool_.n_done_.load(std::memory_order_acquire) < n_taking_part - 1; ++n) {
         wait_a_moment(n);
@@ -181,35 +175,47 @@ void Pool::work(int thread) {
         keep_to(cores_[static_cast<size_t>(thread)]);
     }
     for (Start seen = 0;;) {
-        seen = next_start(seen);
+        seen = next_start(thread, seen);
         if (is_closing_) {
             return;
         }
-        const int n_taking_part = static_cast<int>(seen / COUNT);
-        if (thread < n_taking_part) {
-            task_(context_, thread, n_taking_part);
-            n_done_.fetch_add(1, std::memory_order_release);
-        }
+        task_(context_, thread, static_cast<int>(seen / COUNT));
+        n_done_.fetch_add(1, std::memory_order_release);
     }
 }
 
-// The start that follows the one that was seen; those that a thread misses were not its own, since
-// whoever runs a task waits for all that take part.
-Pool::Start Pool::next_start(Start seen) {
+// The start that follows the one that was seen and asks for this thread. It cannot miss one, since
+// whoever runs a task waits for all that take part. The others do not disturb it.
+Pool::Start Pool::next_start(int thread, Start seen) {
+    Start start = seen;
+    const auto is_called = [&] {
+        start = started_.load();
+        return is_closing_ || (start != seen && thread < static_cast<int>(start / COUNT));
+    };
     for (int n = 0; n < SPINS + YIELDS_BEFORE_SLEEP; ++n) {
-        const Start start = started_.load(std::memory_order_acquire);
-        if (start != seen) {
+        if (is_called()) {
             return start;
         }
         wait_a_moment(n);
     }
-    // Whoever starts a task looks at `n_asleep_` after it has counted the task, and a thread looks
-    // for the task after it has counted itself as asleep: one of the two sees the other.
-    std::unique_lock<std::mutex> lock(sleep_);
-    n_asleep_.fetch_add(1);
-    wake_.wait(lock, [&] { return started_.load() != seen; });
-    n_asleep_.fetch_sub(1);
-    return started_.load();
+    Bed& bed = crew_->beds[static_cast<size_t>(thread)];
+    std::unique_lock<std::mutex> lock(crew_->door);
+    bed.is_asleep = true;
+    bed.wake.wait(lock, is_called);
+    bed.is_asleep = false;
+    return start;
+}
+
+// Wakes those of the first threads that sleep. A task was published before: a thread looks for it
+// after it has said that it sleeps, so one of the two sees the other.
+void Pool::wake(int n_threads) {
+    for (int thread = 1; thread < n_threads; ++thread) {
+        Bed& bed = crew_->beds[static_cast<size_t>(thread)];
+        if (bed.is_asleep) {
+            std::lock_guard<std::mutex> lock(crew_->door);
+            bed.wake.notify_one();
+        }
+    }
 }
 
 std::shared_ptr<Pool> shared_pool(int n_threads) {
@@ -217,7 +223,7 @@ std::shared_ptr<Pool> shared_pool(int n_threads) {
     static std::map<int, std::weak_ptr<Pool>> pools;
     std::lock_guard<std::mutex> lock(guard);
     std::shared_ptr<Pool> pool = pools[n_threads].lock();
-    if (!pool) {
+    if (!pool || !pool->is_of_this_process()) {
         pool = std::make_shared<Pool>(n_threads);
         pools[n_threads] = pool;
     }

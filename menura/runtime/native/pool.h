@@ -18,7 +18,8 @@ namespace menura {
 // Waiting threads spin for a few microseconds, then give their core to whoever wants it, and after
 // a while without a task they sleep: an idle pool costs nothing, and a busy machine is not blocked.
 // If the pool has as many threads as the process has cores, each keeps to its own core; the caller
-// only during its turn. A fork leaves the child without the threads: it must not take turns.
+// only during its turn. A fork leaves the child without the threads: it must not take turns. It may
+// close what it has inherited, and gets pools of its own.
 //
 // The last core may be lent to somebody else's thread: who asks for `n_free` threads leaves it
 // alone.
@@ -80,8 +81,22 @@ private:
     // not asked for need not look at anything that the next task changes.
     using Start = uint64_t;
 
+    // Where a thread sleeps when no task has asked for it for a while.
+    struct Bed {
+        std::atomic<bool> is_asleep{false};
+        std::condition_variable wake;
+    };
+    // The threads beside the caller.
+    struct Crew {
+        explicit Crew(int n_threads) : beds(static_cast<size_t>(n_threads)) {}
+        std::mutex door;  // of the beds
+        std::vector<Bed> beds;  // of every thread; the caller's is never used
+        std::vector<std::thread> threads;
+    };
+
     void work(int thread);
-    Start next_start(Start seen);
+    Start next_start(int thread, Start seen);
+    void wake(int n_threads);
 
     const int n_threads_;
     const int process_;
@@ -97,10 +112,7 @@ private:
     alignas(64) std::atomic<int> n_done_{0};
     alignas(64) std::atomic<int> n_arrived_{0};
     alignas(64) std::atomic<uint32_t> n_barriers_{0};
-    alignas(64) std::atomic<int> n_asleep_{0};
-    std::mutex sleep_;
-    std::condition_variable wake_;
-    std::vector<std::thread> threads_;
+    std::unique_ptr<Crew> crew_;
 };
 
 // The process's pool with this many threads; it lives as long as somebody holds it.

@@ -1,6 +1,8 @@
 """The native step against its plain torch twin, in every body that runs here."""
 
 import os
+import signal
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -249,4 +251,20 @@ def test_a_forked_process_is_told_instead_of_waiting_for_ever(model: Model) -> N
             except MenuraError as error:
                 os._exit(42 if "forked" in str(error) else 1)
             os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_closes_what_it_has_inherited_and_makes_its_own(model: Model) -> None:
+    with native_step(model, "bf16", threads=2) as step:
+        heard = step.prefill(0, 0, numbers(1, model.width))
+        time.sleep(0.1)  # its threads are asleep
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            with native_step(model, "bf16", threads=2) as own:
+                again = own.prefill(0, 0, numbers(1, model.width))
+            step.close()
+            os._exit(42 if all(map(np.array_equal, heard, again)) else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
