@@ -4,12 +4,13 @@ It is asked again and again while something else is measured: what a virtual mac
 leave changes from second to second, and with it what a speed says.
 """
 
-import os
-import shutil
+import contextlib
 import subprocess
 import tempfile
 from pathlib import Path
 from statistics import median
+
+from menura.runtime.native.compiler import BuildError, find_compiler
 
 _SOURCE = Path(__file__).with_suffix(".cpp")
 # The compiler's own words for this CPU; a reading loop needs the widest loads.
@@ -20,21 +21,31 @@ _PASSES = 7  # of a look: about a tenth of a second
 class MemoryMeter:
     """A program that reads half a gigabyte whenever it is asked. It is built anew and waits idly.
 
-    Raises: SystemExit: there is no compiler.
+    Raises: SystemExit: there is no compiler, or not the memory.
     """
 
     def __init__(self, n_threads: int) -> None:
-        compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
-        if compiler is None:
-            raise SystemExit("the memory's speed is measured with a C++ compiler: install g++")
+        try:
+            compiler = find_compiler()
+        except BuildError as error:
+            raise SystemExit(f"The memory's speed cannot be measured: {error}.") from error
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder) / "memory"
-            subprocess.run([compiler, *_FLAGS, str(_SOURCE), "-o", str(program)], check=True)
+            build = [*compiler.command, *_FLAGS, str(_SOURCE), "-o", str(program)]
+            subprocess.run(build, check=True)
             self._process = subprocess.Popen(
                 [str(program), str(n_threads)],
                 text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             )  # fmt: skip
             self._passes(1)  # it has started: its file is not needed any more
+
+    def __enter__(self) -> "MemoryMeter":
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
 
     def gb_s(self) -> float:
         """Gigabytes that all threads together read in a second, now."""
@@ -44,15 +55,13 @@ class MemoryMeter:
         """The best of many passes."""
         return max(self._passes(n_passes))
 
-    def close(self) -> None:
-        """End the program."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-
     def _passes(self, n: int) -> list[float]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(f"{n}\n")
-        self._process.stdin.flush()
-        return [float(word) for word in self._process.stdout.readline().split()]
+        with contextlib.suppress(BrokenPipeError):  # it has ended: see below
+            self._process.stdin.write(f"{n}\n")
+            self._process.stdin.flush()
+        rates = [float(word) for word in self._process.stdout.readline().split()]
+        if len(rates) != n:
+            raise SystemExit(f"The program that reads memory ended with {self._process.wait()}.")
+        return rates

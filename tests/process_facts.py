@@ -50,6 +50,14 @@ def is_alive(pid: int) -> bool:
     return _state(_PROC / str(pid)) not in ("", "Z", "X")
 
 
+def other_threads_sleep(pid: int) -> bool:
+    """Whether all of the process's threads but the first wait for something."""
+    threads = (
+        folder for folder in (_PROC / str(pid) / "task").iterdir() if folder.name != str(pid)
+    )
+    return all(_state(folder) == "S" for folder in threads)
+
+
 def until(is_so: Callable[[], bool], otherwise: str) -> None:
     """Nothing, once it is so; a failure with these words where it never is."""
     give_up_at = monotonic() + _LIMIT_S

@@ -73,7 +73,7 @@ def first_audio_s(tts: menura.TTS, voice: menura.Voice, *, is_whole: bool = Fals
 
 
 def steps(tts: menura.TTS, voice: menura.Voice, n_frames: int, n_rows: int) -> dict[str, float]:
-    """Median seconds of a step of several streams, of its frames and of its samples."""
+    """Seconds of several streams: mean step (also over a frame's), its frames, the first step."""
     engine = tts.engine
     assert isinstance(engine, Qwen3TTSEngine)
     before = engine.running

@@ -33,6 +33,7 @@ class Plan:
     n_frames: int
     n_pairs: int
     names: tuple[str, ...]
+    calm_gb_s: float | None
 
 
 def main() -> None:
@@ -52,19 +53,19 @@ def asked() -> Plan:
     parser.add_argument("--frames", type=int, default=24, help="frames of one turn")
     parser.add_argument("--pairs", type=int, default=5, help="counted turns of each side")
     parser.add_argument("--sides", nargs="+", choices=SIDES, default=list(SIDES))
+    parser.add_argument("--calm", type=float, metavar="GB/S", help="tell the calm turns' ratios")
     given = parser.parse_args()
     names = tuple(name for name in SIDES if name in {OURS, *given.sides})
-    return Plan(given.threads, given.frames, given.pairs, names)
+    return Plan(given.threads, given.frames, given.pairs, names, given.calm)
 
 
 def measured(plan: Plan, folder: Path) -> dict[str, object]:
     """The result: the machine and its limits, each side's loading, turns and peak memory."""
     before, now = machine(), datetime.datetime.now(datetime.UTC)
-    limits = limits_of(plan)
-    processes, absent = started(plan, folder)
-    meter = MemoryMeter(plan.n_threads)
-    runs = by_turns(processes, plan.n_pairs, absent, meter)
-    meter.close()
+    with MemoryMeter(plan.n_threads) as meter:
+        limits = limits_of(plan)
+        processes, absent = started(plan, folder)
+        runs = by_turns(processes, plan.n_pairs, absent, meter)
     if OURS in absent:
         raise SystemExit(f"{OURS} {absent[OURS]}")
     started_s = {name: process.started for name, process in processes.items()}
@@ -80,6 +81,7 @@ def measured(plan: Plan, folder: Path) -> dict[str, object]:
         "machine": before,
         "install": {},
         "limits": limits,
+        "calm_gb_s": plan.calm_gb_s,
         "work": asdict(work),
         "processes": {name: {**started_s[name], "peak_mb": peaks[name]} for name in processes},
         "shares": {name: shares(runs[name], SIDES[name], work, limits) for name in processes},
@@ -138,9 +140,9 @@ def by_turns(
                 absent[name] = str(failure)
                 del processes[name], runs[name]
                 continue
-            read_gb_s = min(before, meter.gb_s())
+            around = min(before, meter.gb_s())
             if turn:
-                runs[name].append({**figures, "read_gb_s": read_gb_s})
+                runs[name].append({**figures, "read_around_gb_s": around})
         progress(f"turn {turn} of {n_pairs}")
     return runs
 

@@ -21,19 +21,14 @@ _READING_PASSES = 24
 def measured(n_threads: int) -> Mapping[str, float]:
     """Gigabytes read, and billions of operations of matrix products, a second."""
     torch.set_num_threads(n_threads)
+    with MemoryMeter(n_threads) as meter:
+        read_gb_s = meter.most_gb_s(_READING_PASSES)
     return {
-        "read_gb_s": _reading_gb_s(n_threads),
+        "read_gb_s": read_gb_s,
         "fp32_gflop_s": _product_gflop_s(torch.float32),
         "bf16_gflop_s": _product_gflop_s(torch.bfloat16),
         "int8_gop_s": _int8_gop_s(),
     }
-
-
-def _reading_gb_s(n_threads: int) -> float:
-    meter = MemoryMeter(n_threads)
-    best = meter.most_gb_s(_READING_PASSES)
-    meter.close()
-    return best
 
 
 def _product_gflop_s(number: torch.dtype) -> float:

@@ -315,16 +315,22 @@ void run_piece(
     std::memcpy(state, &position, sizeof position);
 }
 
+// The decoder has a turn for as long as this lives.
+struct LentTurn {
+    LentTurn(Decoder& decoder, Pool::Turn* turn) : d(decoder) { d.turn = turn; }
+    ~LentTurn() { d.turn = nullptr; }
+    Decoder& d;
+};
+
 // A piece on the threads of the pool, or on the caller's alone where that is faster at the moment.
 void run_together(
     Decoder& d, unsigned char* state, const int64_t* codes, int64_t n_frames, float* samples) {
     Pool::Turn turn(*d.pool);
     const bool is_whole = samples != nullptr && !d.pool->is_lent();
     TimedPass pass(d.paces[size_t(n_frames) - 1], is_whole);
-    d.turn = pass.is_alone() ? nullptr : &turn;
+    const LentTurn lent(d, pass.is_alone() ? nullptr : &turn);
     run_piece(d, state, codes, n_frames, samples);
     if (d.pool->is_lent()) pass.disregard();
-    d.turn = nullptr;
 }
 
 // Runs frames [T, Q] in pieces. `samples` [T, steps] may be null, as in `run_piece`.
@@ -348,13 +354,20 @@ bool are_codes(const Decoder& d, const int64_t* codes, int64_t n_frames) {
     return true;
 }
 
-// What `move` gives for a decoder and a stream's state, if the stream may move by these frames.
+// Calls `move` for a decoder and a stream's state, unless the stream must not move by these frames;
+// gives a `menura_status`.
 template <class Move>
-int if_sound(void* decoder, void* state, const int64_t* codes, int64_t n_frames, Move move) {
+int guarded(void* decoder, void* state, const int64_t* codes, int64_t n_frames, Move move) {
     Decoder& d = *static_cast<Decoder*>(decoder);
     unsigned char* bytes = static_cast<unsigned char*>(state);
     if (position_of(bytes) < 0 || !are_codes(d, codes, n_frames)) return MENURA_BAD_ARGUMENT;
-    return d.pool->is_of_this_process() ? move(d, bytes) : MENURA_FORKED;
+    if (!d.pool->is_of_this_process()) return MENURA_FORKED;
+    try {
+        move(d, bytes);
+        return MENURA_OK;
+    } catch (const std::bad_alloc&) {
+        return MENURA_NO_MEMORY;
+    }
 }
 
 std::unique_ptr<Decoder> open(
@@ -417,9 +430,8 @@ MENURA_API int64_t menura_codec_state_bytes(const void* decoder) {
 MENURA_API int menura_codec_run(
     void* decoder, void* state, const int64_t* codes, int64_t n_frames, float* samples) {
     using namespace menura::codec;
-    return if_sound(decoder, state, codes, n_frames, [&](Decoder& d, unsigned char* bytes) {
+    return guarded(decoder, state, codes, n_frames, [&](Decoder& d, unsigned char* bytes) {
         run_pieces(d, bytes, codes, n_frames, samples);
-        return MENURA_OK;
     });
 }
 
@@ -427,10 +439,9 @@ MENURA_API int menura_codec_run(
 MENURA_API int menura_codec_run_beside(
     void* decoder, void* state, const int64_t* codes, int64_t n_frames, float* samples) {
     using namespace menura::codec;
-    return if_sound(decoder, state, codes, n_frames, [&](Decoder& d, unsigned char* bytes) {
+    return guarded(decoder, state, codes, n_frames, [&](Decoder& d, unsigned char* bytes) {
         const menura::Pool::Guest guest(*d.pool);
         run_pieces(d, bytes, codes, n_frames, samples, run_piece);
-        return MENURA_OK;
     });
 }
 
@@ -448,18 +459,12 @@ MENURA_API void menura_codec_take_back(void* decoder) {
 MENURA_API int menura_codec_hear(
     void* decoder, void* state, const int64_t* codes, int64_t n_frames) {
     using namespace menura::codec;
-    return if_sound(decoder, state, codes, n_frames, [&](Decoder& d, unsigned char* bytes) {
+    return guarded(decoder, state, codes, n_frames, [&](Decoder& d, unsigned char* bytes) {
         const int64_t n_last = n_frames < d.forgets ? n_frames : d.forgets;
         const int64_t n_first = n_frames - n_last;
-        try {
-            std::vector<float> samples(size_t(n_last * d.ops.back().steps));  // nobody wants them
-            run_pieces(d, bytes, codes, n_first, nullptr);
-            const int64_t* last = codes + n_first * d.ops.front().codebooks;
-            run_pieces(d, bytes, last, n_last, samples.data());
-            return MENURA_OK;
-        } catch (const std::bad_alloc&) {
-            return MENURA_NO_MEMORY;
-        }
+        std::vector<float> samples(size_t(n_last * d.ops.back().steps));  // nobody wants them
+        run_pieces(d, bytes, codes, n_first, nullptr);
+        run_pieces(d, bytes, codes + n_first * d.ops.front().codebooks, n_last, samples.data());
     });
 }
 

@@ -90,7 +90,7 @@ public:
 
 namespace {
 
-constexpr uint64_t COUNT = 1ull << 32;  // of threads, above a task's number
+constexpr uint64_t COUNT = 1ull << 48;  // of threads, above a task's number
 
 int first_of(const std::vector<int>& cores) { return cores.empty() ? -1 : cores.front(); }
 int last_of(const std::vector<int>& cores) { return cores.empty() ? -1 : cores.back(); }
@@ -104,19 +104,28 @@ Pool::Pool(int n_threads)
     if (n_threads > 1 && static_cast<int>(cores.size()) == n_threads) {
         cores_ = cores;
     }
-    for (int thread = 1; thread < n_threads; ++thread) {
-        crew_->threads.emplace_back(&Pool::work, this, thread);
+    try {
+        for (int thread = 1; thread < n_threads; ++thread) {
+            crew_->threads.emplace_back(&Pool::work, this, thread);
+        }
+    } catch (...) {  // the system allows no more threads
+        close();
+        throw;
     }
 }
 
 Pool::~Pool() {
-    if (!is_of_this_process()) {
+    if (is_of_this_process()) {
+        close();
+    } else {
         // Its threads do not exist here, and what they wait on would wait for them to leave.
         static_cast<void>(crew_.release());
-        return;
     }
+}
+
+void Pool::close() {
     is_closing_ = true;
-    wake(n_threads_);
+    call(n_threads_);
     for (std::thread& thread : crew_->threads) {
         thread.join();
     }
@@ -141,9 +150,7 @@ void Pool::Turn::run(Task task, void* context, int n_wanted) {
     pool_.task_ = task;
     pool_.context_ = context;
     pool_.n_done_.store(0, std::memory_order_relaxed);
-    const uint64_t number = (pool_.started_.load(std::memory_order_relaxed) + 1) % COUNT;
-    pool_.started_.store(static_cast<uint64_t>(n_taking_part) * COUNT + number);  // publishes it
-    pool_.wake(n_taking_part);
+    pool_.call(n_taking_part);
     task(context, 0, n_taking_part);
     for (int n = 0; pool_.n_done_.load(std::memory_order_acquire) < n_taking_part - 1; ++n) {
         wait_a_moment(n);
@@ -190,7 +197,7 @@ Pool::Start Pool::next_start(int thread, Start seen) {
     Start start = seen;
     const auto is_called = [&] {
         start = started_.load();
-        return is_closing_ || (start != seen && thread < static_cast<int>(start / COUNT));
+        return start != seen && thread < static_cast<int>(start / COUNT);
     };
     for (int n = 0; n < SPINS + YIELDS_BEFORE_SLEEP; ++n) {
         if (is_called()) {
@@ -199,20 +206,23 @@ Pool::Start Pool::next_start(int thread, Start seen) {
         wait_a_moment(n);
     }
     Bed& bed = crew_->beds[static_cast<size_t>(thread)];
-    std::unique_lock<std::mutex> lock(crew_->door);
+    std::unique_lock<std::mutex> lock(bed.door);
     bed.is_asleep = true;
     bed.wake.wait(lock, is_called);
     bed.is_asleep = false;
     return start;
 }
 
-// Wakes those of the first threads that sleep. A task was published before: a thread looks for it
-// after it has said that it sleeps, so one of the two sees the other.
-void Pool::wake(int n_threads) {
+// Publishes a start for the first threads, with all that was written before, and wakes those of
+// them that sleep. A thread looks for a start after it has said that it sleeps: one of the two sees
+// the other.
+void Pool::call(int n_threads) {
+    const Start number = (started_.load(std::memory_order_relaxed) + 1) % COUNT;
+    started_.store(static_cast<Start>(n_threads) * COUNT + number);
     for (int thread = 1; thread < n_threads; ++thread) {
         Bed& bed = crew_->beds[static_cast<size_t>(thread)];
         if (bed.is_asleep) {
-            std::lock_guard<std::mutex> lock(crew_->door);
+            { std::lock_guard<std::mutex> lock(bed.door); }  // it waits, or has seen the start
             bed.wake.notify_one();
         }
     }

@@ -83,23 +83,25 @@ private:
 
     // Where a thread sleeps when no task has asked for it for a while.
     struct Bed {
+        std::mutex door;
         std::atomic<bool> is_asleep{false};
         std::condition_variable wake;
     };
-    // The threads beside the caller.
+    // The threads beside the caller: a whole that a forked process can leave behind.
     struct Crew {
         explicit Crew(int n_threads) : beds(static_cast<size_t>(n_threads)) {}
-        std::mutex door;  // of the beds
         std::vector<Bed> beds;  // of every thread; the caller's is never used
         std::vector<std::thread> threads;
     };
 
     void work(int thread);
     Start next_start(int thread, Start seen);
-    void wake(int n_threads);
+    void call(int n_threads);
+    void close();
 
     const int n_threads_;
     const int process_;
+    std::unique_ptr<Crew> crew_;
     std::vector<int> cores_;  // empty where threads are not pinned
     std::mutex turn_;
     Task task_ = nullptr;
@@ -112,7 +114,6 @@ private:
     alignas(64) std::atomic<int> n_done_{0};
     alignas(64) std::atomic<int> n_arrived_{0};
     alignas(64) std::atomic<uint32_t> n_barriers_{0};
-    std::unique_ptr<Crew> crew_;
 };
 
 // The process's pool with this many threads; it lives as long as somebody holds it.

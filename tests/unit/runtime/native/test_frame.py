@@ -2,8 +2,7 @@
 
 import os
 import signal
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -18,6 +17,7 @@ from menura.runtime.native.codec_program import CodecMode, lower
 from menura.runtime.native.frame import MODES, FrameRow, FrameStep
 from menura.runtime.sampling import Sampling
 from menura.speech import FloatArray
+from tests.process_facts import needs_proc, other_threads_sleep, until
 from tests.unit.runtime.native.codec_kinds import KINDS
 from tests.unit.runtime.native.frame_twin import (
     CODEBOOK_SIZE,
@@ -240,31 +240,43 @@ def test_an_unknown_body_is_refused(monkeypatch: pytest.MonkeyPatch, model: Mode
         native_step(model, "bf16")
 
 
+def exit_code_of_child(work: Callable[[], bool]) -> int:
+    """What a forked process ends with: 0 if the work gives true, 1 if not, or if it raises."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            signal.alarm(60)  # instead of waiting for ever
+            code = 0 if work() else 1
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_process_is_told_instead_of_waiting_for_ever(model: Model) -> None:
     with native_step(model, "bf16", threads=2) as step:
-        child = os.fork()
-        if child == 0:
-            try:
+
+        def is_told() -> bool:
+            with pytest.raises(MenuraError, match="forked"):
                 step.prefill(0, 0, numbers(1, model.width))
-            except MenuraError as error:
-                os._exit(42 if "forked" in str(error) else 1)
-            os._exit(2)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
+            return True
+
+        assert exit_code_of_child(is_told) == 0
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@needs_proc
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_process_closes_what_it_has_inherited_and_makes_its_own(model: Model) -> None:
     with native_step(model, "bf16", threads=2) as step:
         heard = step.prefill(0, 0, numbers(1, model.width))
-        time.sleep(0.1)  # its threads are asleep
-        child = os.fork()
-        if child == 0:
-            signal.alarm(60)
+
+        def hears_the_same() -> bool:
             with native_step(model, "bf16", threads=2) as own:
                 again = own.prefill(0, 0, numbers(1, model.width))
             step.close()
-            os._exit(42 if all(map(np.array_equal, heard, again)) else 1)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
+            return all(map(np.array_equal, heard, again))
+
+        until(lambda: other_threads_sleep(os.getpid()), "the pool's threads never sleep")
+        assert exit_code_of_child(hears_the_same) == 0
