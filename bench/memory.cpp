@@ -3,7 +3,7 @@
 // Each line names a number of passes, and is answered by a line of gigabytes a second, one for each
 // pass. Every thread reads its own part of a block that no cache holds, four streams at a time, and
 // keeps the bitwise or of what it read. Huge pages are asked for: with small ones the page table is
-// the limit. No two pages are alike: a host that keeps like pages once would let a cache hold them.
+// the limit. No two pages are alike, so that a host cannot keep many of them once.
 // A pass starts and ends together, so that the slowest thread counts. With a thread for each core,
 // every one keeps to its own.
 #include <sched.h>
