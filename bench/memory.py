@@ -7,6 +7,7 @@ leave changes from second to second, and with it what a speed says.
 import contextlib
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
 
@@ -50,6 +51,13 @@ class MemoryMeter:
     def gb_s(self) -> float:
         """Gigabytes that all threads together read in a second, now."""
         return median(self._passes(_PASSES))
+
+    def enough_gb_s(self, enough: float, patience_s: float) -> float:
+        """What is read as soon as it is enough, or after so many seconds without that."""
+        patient_until = time.monotonic() + patience_s
+        while (read := self.gb_s()) < enough and time.monotonic() < patient_until:
+            pass
+        return read
 
     def most_gb_s(self, n_passes: int) -> float:
         """The best of many passes."""

@@ -162,10 +162,7 @@ def calm(turns: Sequence[Turn], calm_gb_s: float) -> list[Turn]:
 def turn_of(task: Task, meter: MemoryMeter, plan: Plan) -> Turn:
     """One turn. It begins when the memory is calm, or after a while if it does not become so."""
     measure = task()
-    patient_until = time.monotonic() + plan.patience_s
-    before = meter.gb_s()
-    while before < plan.calm_gb_s and time.monotonic() < patient_until:
-        before = meter.gb_s()
+    before = meter.enough_gb_s(plan.calm_gb_s, plan.patience_s)
     figures = measure()
     return Turn(min(before, meter.gb_s()), figures)
 

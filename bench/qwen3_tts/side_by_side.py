@@ -33,7 +33,8 @@ class Plan:
     n_frames: int
     n_pairs: int
     names: tuple[str, ...]
-    calm_gb_s: float | None
+    calm_gb_s: float
+    patience_s: float
 
 
 def main() -> None:
@@ -53,10 +54,11 @@ def asked() -> Plan:
     parser.add_argument("--frames", type=int, default=24, help="frames of one turn")
     parser.add_argument("--pairs", type=int, default=5, help="counted turns of each side")
     parser.add_argument("--sides", nargs="+", choices=SIDES, default=list(SIDES))
-    parser.add_argument("--calm", type=float, metavar="GB/S", help="tell the calm turns' ratios")
+    parser.add_argument("--calm", type=float, default=0.0, metavar="GB/S", help="see calm_turns")
+    parser.add_argument("--patience", type=float, default=0.0, metavar="S", help="for a calm start")
     given = parser.parse_args()
     names = tuple(name for name in SIDES if name in {OURS, *given.sides})
-    return Plan(given.threads, given.frames, given.pairs, names, given.calm)
+    return Plan(given.threads, given.frames, given.pairs, names, given.calm, given.patience)
 
 
 def measured(plan: Plan, folder: Path) -> dict[str, object]:
@@ -65,7 +67,7 @@ def measured(plan: Plan, folder: Path) -> dict[str, object]:
     with MemoryMeter(plan.n_threads) as meter:
         limits = limits_of(plan)
         processes, absent = started(plan, folder)
-        runs = by_turns(processes, plan.n_pairs, absent, meter)
+        runs = by_turns(processes, plan, absent, meter)
     if OURS in absent:
         raise SystemExit(f"{OURS} {absent[OURS]}")
     started_s = {name: process.started for name, process in processes.items()}
@@ -123,7 +125,7 @@ def loaded(side: Side, plan: Plan, folder: Path) -> SideProcess:
 
 
 def by_turns(
-    processes: dict[str, SideProcess], n_pairs: int, absent: dict[str, str], meter: MemoryMeter
+    processes: dict[str, SideProcess], plan: Plan, absent: dict[str, str], meter: MemoryMeter
 ) -> dict[str, list[Figures]]:
     """Each side's figures, turn by turn, in alternating order; the first turn only warms up.
 
@@ -131,9 +133,9 @@ def by_turns(
     of the processes, and the reason is noted.
     """
     runs: dict[str, list[Figures]] = {name: [] for name in processes}
-    for turn in range(n_pairs + 1):
+    for turn in range(plan.n_pairs + 1):
         for name in order(list(processes), turn):
-            before = meter.gb_s()
+            before = meter.enough_gb_s(plan.calm_gb_s, plan.patience_s)
             try:
                 figures = processes[name].speak()
             except SideFailedError as failure:
@@ -143,7 +145,7 @@ def by_turns(
             around = min(before, meter.gb_s())
             if turn:
                 runs[name].append({**figures, "read_around_gb_s": around})
-        progress(f"turn {turn} of {n_pairs}")
+        progress(f"turn {turn} of {plan.n_pairs}")
     return runs
 
 
