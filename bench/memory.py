@@ -8,8 +8,10 @@ import contextlib
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from typing import TypeVar
 
 from menura.runtime.native.compiler import BuildError, find_compiler
 
@@ -17,6 +19,7 @@ _SOURCE = Path(__file__).with_suffix(".cpp")
 # The compiler's own words for this CPU; a reading loop needs the widest loads.
 _FLAGS = ("-O3", "-march=native", "-std=c++17", "-pthread")
 _PASSES = 7  # of a look: about a tenth of a second
+T = TypeVar("T")
 
 
 class MemoryMeter:
@@ -52,12 +55,16 @@ class MemoryMeter:
         """Gigabytes that all threads together read in a second, now."""
         return median(self._passes(_PASSES))
 
-    def enough_gb_s(self, enough: float, patience_s: float) -> float:
-        """What is read as soon as it is enough, or after so many seconds without that."""
+    def around(self, work: Callable[[], T], enough: float, patience_s: float) -> tuple[T, float]:
+        """What the work gives, and the slower of what is read before and after it.
+
+        It begins as soon as enough is read (gigabytes a second), or after so many seconds without.
+        """
         patient_until = time.monotonic() + patience_s
-        while (read := self.gb_s()) < enough and time.monotonic() < patient_until:
+        while (before := self.gb_s()) < enough and time.monotonic() < patient_until:
             pass
-        return read
+        made = work()
+        return made, min(before, self.gb_s())
 
     def most_gb_s(self, n_passes: int) -> float:
         """The best of many passes."""

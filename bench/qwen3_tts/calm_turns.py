@@ -121,14 +121,14 @@ def measured(plan: Plan) -> dict[str, list[Turn]]:
 def tasks_of(tts: menura.TTS, n_frames: int) -> dict[str, Task]:
     """What measures each figure once."""
     seeds = count(SEED)
-    preset = encoded(tts)["x_vector"]  # its prompt has the rows of a preset's
+    preset = encoded(tts, "x_vector")  # its prompt has the rows of a preset's
 
     def of_preset() -> Callable[[], Figures]:
         return lambda: {"s": first_audio_s(tts, preset, is_whole=True)}
 
     def of_clip(mode: str) -> Task:
         def prepared() -> Callable[[], Figures]:
-            voice = encoded(tts, next(seeds))[mode]
+            voice = encoded(tts, mode, next(seeds))
             return lambda: {"s": first_audio_s(tts, voice)}
 
         return prepared
@@ -161,10 +161,8 @@ def calm(turns: Sequence[Turn], calm_gb_s: float) -> list[Turn]:
 
 def turn_of(task: Task, meter: MemoryMeter, plan: Plan) -> Turn:
     """One turn. It begins when the memory is calm, or after a while if it does not become so."""
-    measure = task()
-    before = meter.enough_gb_s(plan.calm_gb_s, plan.patience_s)
-    figures = measure()
-    return Turn(min(before, meter.gb_s()), figures)
+    figures, read_gb_s = meter.around(task(), plan.calm_gb_s, plan.patience_s)
+    return Turn(read_gb_s, figures)
 
 
 def progress(turns: Mapping[str, Sequence[Turn]], plan: Plan) -> None:

@@ -7,7 +7,6 @@ machine is shared, `calm_turns` tells calm turns from disturbed ones.
 """
 
 import time
-from collections.abc import Mapping
 from statistics import median
 
 import numpy as np
@@ -41,7 +40,7 @@ def main() -> None:
             asked.folder, device="cpu", precision=asked.precision, threads=asked.n_threads
         )
     figures = {"import_s": IMPORTING.wall_s, "load_s": loading.wall_s}
-    voices = encoded(tts)
+    voices = {mode: encoded(tts, mode) for mode in ("x_vector", "in_context")}
     # A preset's prompt has the rows of a voice by embedding, with the whole text before it speaks.
     figures["first_preset_s"] = first_audio_s(tts, voices["x_vector"], is_whole=True)
     figures["first_x_vector_s"] = first_audio_s(tts, voices["x_vector"])
@@ -52,14 +51,11 @@ def main() -> None:
     tell(figures)
 
 
-def encoded(tts: menura.TTS, seed: int = SEED) -> Mapping[str, menura.Voice]:
-    """A voice of each mode, of noise as long as a good clip."""
+def encoded(tts: menura.TTS, mode: str, seed: int = SEED) -> menura.Voice:
+    """A voice of this mode, of noise as long as a good clip."""
     draws = np.random.default_rng(seed)
     clip = draws.normal(0, 0.1, CLIP_S * CLIP_RATE_HZ).astype(np.float32)
-    return {
-        mode: tts.voice(clip, transcript=TRANSCRIPT, mode=mode, rate_hz=CLIP_RATE_HZ)
-        for mode in ("x_vector", "in_context")
-    }
+    return tts.voice(clip, transcript=TRANSCRIPT, mode=mode, rate_hz=CLIP_RATE_HZ)
 
 
 def first_audio_s(tts: menura.TTS, voice: menura.Voice, *, is_whole: bool = False) -> float:

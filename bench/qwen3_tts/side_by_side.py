@@ -135,14 +135,13 @@ def by_turns(
     runs: dict[str, list[Figures]] = {name: [] for name in processes}
     for turn in range(plan.n_pairs + 1):
         for name in order(list(processes), turn):
-            before = meter.enough_gb_s(plan.calm_gb_s, plan.patience_s)
             try:
-                figures = processes[name].speak()
+                speak = processes[name].speak
+                figures, around = meter.around(speak, plan.calm_gb_s, plan.patience_s)
             except SideFailedError as failure:
                 absent[name] = str(failure)
                 del processes[name], runs[name]
                 continue
-            around = min(before, meter.gb_s())
             if turn:
                 runs[name].append({**figures, "read_around_gb_s": around})
         progress(f"turn {turn} of {plan.n_pairs}")
